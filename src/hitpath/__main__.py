@@ -1,0 +1,5 @@
+"""`python -m hitpath`."""
+
+from hitpath.cli import main
+
+main()

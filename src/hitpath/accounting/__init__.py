@@ -1,0 +1,1 @@
+"""Rungs in, ledger out: the arithmetic of causes. It takes rungs as data and calls nobody."""

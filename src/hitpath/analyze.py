@@ -1,0 +1,75 @@
+"""The offline spine: trace files -> requests -> block keys -> match -> worker -> ledger -> sums.
+
+`analyze_trace` is the whole flow, one call a stage; each stage's frozen record is all that the
+next one sees. Reports read the result and compute nothing.
+"""
+
+import numpy as np
+
+from hitpath.accounting.ledger import attribute
+from hitpath.core import Progress, Setting, SettingError
+from hitpath.routing.policies import fixed_or_absent, make_policy
+from hitpath.sim.engines import make_engine
+from hitpath.sim.events import order_events
+from hitpath.sim.fleet import simulate_fleet
+from hitpath.sim.rungs import make_rungs, root_codes
+from hitpath.summary import Analysis, Stages, sum_up
+from hitpath.traces import read_trace
+from hitpath.traces.blocking import block_trace, choose_block_size
+from hitpath.traces.table import Ints, Labels, Trace
+
+
+def analyze(
+    paths: list[str],
+    setting: Setting,
+    *,
+    skip_bad_rows: bool = False,
+    progress: Progress | None = None,
+) -> Analysis:
+    """Read a trace and explain every prompt token. Raises HitpathError."""
+    trace = read_trace(
+        paths, block_size=setting.block_size, skip_bad_rows=skip_bad_rows, progress=progress
+    )
+    return analyze_trace(trace, setting)
+
+
+def analyze_trace(trace: Trace, setting: Setting) -> Analysis:
+    """The spine."""
+    engine = make_engine(setting, choose_block_size(trace, setting.block_size))
+    blocks = block_trace(trace, engine.block_size)
+    roots = root_codes(trace, setting.split_models)
+    events = order_events(trace, blocks, roots, setting.outputs == "insert")
+    limit = np.minimum(engine.limit(trace.prompt_tokens), blocks.whole)
+    workers, given = _workers(trace, setting)
+    fleet = simulate_fleet(
+        events,
+        given_worker=given,
+        num_workers=len(workers),
+        limit=limit,
+        prompt_tokens=trace.prompt_tokens,
+        block_size=engine.block_size,
+        capacity_blocks=engine.capacity_blocks,
+    )
+    ledger = attribute(make_rungs(trace, setting, engine, blocks, events, fleet, roots))
+    ledger.check()
+    served = Labels(fleet.worker, workers)
+    return sum_up(Stages(trace, setting, engine, blocks, events, limit, served, fleet, ledger))
+
+
+def _workers(trace: Trace, setting: Setting) -> tuple[tuple[str, ...], Ints]:
+    """(names of the workers, worker of each request or ABSENT where the router decides later).
+
+    Raises SettingError where trace and options contradict each other.
+    """
+    if trace.worker.known:
+        if setting.workers is not None:
+            raise SettingError("--workers", "the trace names its own workers")
+        return trace.worker.names, trace.worker.codes
+    count = setting.workers or 1
+    names = tuple(f"worker {i}" for i in range(count))
+    if count == 1:
+        return names, np.zeros(len(trace), dtype=np.int64)
+    if setting.router is None:
+        raise SettingError("--workers", "needs --router, as the trace names no workers")
+    policy = make_policy(setting.router, count, setting.seed)
+    return names, fixed_or_absent(policy, [trace.session.of(i) for i in range(len(trace))])

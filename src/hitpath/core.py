@@ -1,0 +1,121 @@
+"""The nouns that every stage shares: settings, rungs, causes, and the error tree.
+
+Errors (all of them end a command with exit code 2 and one line, never a traceback):
+
+    HitpathError
+    ├── InputError      a trace, or one row of it, is not what it should be: place, field, cause
+    ├── SettingError    an option asks for what cannot be done: option, cause
+    └── OutputError     a result could not be written: path, cause
+
+Everything here is plain data; nothing reads files, hashes, or knows about numba.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+ABSENT = -1
+"""In integer columns of a trace: the file does not say. Never summed, exported as null."""
+
+CAUSES = (
+    "ineligible",
+    "in_flight",
+    "elsewhere",
+    "evicted",
+    "rounding",
+    "isolated",
+    "diverged",
+    "cold",
+)
+"""The cause of the tokens that rung i first covers is CAUSES[i - 1] (docs: design, the ladder)."""
+
+RUNG_NAMES = (
+    "hit",
+    "resident on the chosen worker",
+    "or in flight there",
+    "on the best worker",
+    "ever computed, anywhere",
+    "ever computed, token by token",
+    "across salts and adapters",
+    "in canonical form",
+    "the whole prompt",
+)
+NUM_RUNGS = len(RUNG_NAMES)
+
+EngineName = Literal["unlimited", "lru"]
+OutputsRule = Literal["insert", "ignore"]
+RouterName = Literal["random", "round-robin", "session", "prefix"]
+Progress = Callable[[str, int, int], None]
+"""Called as progress(stage, done, total); total 0 means unknown. Must not raise."""
+
+
+class HitpathError(Exception):
+    """Base of all errors that a user can cause and mend."""
+
+
+class InputError(HitpathError):
+    """A trace file or a row of it cannot be used: `place` (file:line), `field`, `cause`."""
+
+    def __init__(self, place: str, field: str, cause: str) -> None:
+        super().__init__(f"{place}: {field}: {cause}" if field else f"{place}: {cause}")
+        self.place = place
+        self.field = field
+        self.cause = cause
+
+
+class SettingError(HitpathError):
+    """An option cannot be honoured: `option` as typed, `cause`."""
+
+    def __init__(self, option: str, cause: str) -> None:
+        super().__init__(f"{option}: {cause}")
+        self.option = option
+        self.cause = cause
+
+
+class OutputError(HitpathError):
+    """A result file could not be written; whatever stood there before still does."""
+
+    def __init__(self, path: str, cause: str) -> None:
+        super().__init__(f"{path}: {cause}")
+        self.path = path
+        self.cause = cause
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the analysis assumes about the engine and the fleet. Counts are tokens.
+
+    `capacity_tokens` is per worker; None is an unlimited cache. `block_size` None takes the
+    trace's own. `workers` and `router` are used only where the trace names no workers.
+    """
+
+    engine: EngineName = "unlimited"
+    last_token: bool = False
+    outputs: OutputsRule = "ignore"
+    block_size: int | None = None
+    capacity_tokens: int | None = None
+    workers: int | None = None
+    router: RouterName | None = None
+    seed: int = 0
+    split_models: bool = False
+    sample_frac: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.block_size is not None and self.block_size < 1:
+            raise SettingError("--block-size", f"must be 1 or more, not {self.block_size}")
+        if self.engine == "lru" and self.capacity_tokens is None:
+            raise SettingError("--engine lru", "needs --capacity-tokens or --capacity-gib")
+        if self.engine == "unlimited" and self.capacity_tokens is not None:
+            raise SettingError("--engine unlimited", "has no capacity; use --engine lru")
+        if self.capacity_tokens is not None and self.capacity_tokens < 1:
+            raise SettingError(
+                "--capacity-tokens", f"must be 1 or more, not {self.capacity_tokens}"
+            )
+        if self.workers is not None and self.workers < 1:
+            raise SettingError("--workers", f"must be 1 or more, not {self.workers}")
+        if self.router is not None and self.workers is None:
+            raise SettingError("--router", "needs --workers N")
+        if not 0 <= self.seed < 2**63:
+            raise SettingError("--seed", "must be from 0 to 2**63 - 1")
+        if self.sample_frac is not None and not 0 < self.sample_frac <= 1:
+            raise SettingError("--sample", "must be above 0 and at most 1")

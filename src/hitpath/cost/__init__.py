@@ -1,0 +1,1 @@
+"""What tokens cost: for now bytes of KV a token."""

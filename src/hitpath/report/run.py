@@ -1,0 +1,116 @@
+"""One command's work: progress on a terminal, the analysis, then all outputs."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO
+
+import msgspec
+from rich.console import Console
+
+from hitpath._jit import num_uncached_kernels
+from hitpath.analyze import analyze
+from hitpath.core import OutputError, Progress, Setting
+from hitpath.cost.models import ModelKV
+from hitpath.report.document import document
+from hitpath.report.output import STDOUT, write_whole
+from hitpath.report.rows import write_ledger, write_per_request
+from hitpath.report.terminal import WIDTH, print_report
+from hitpath.summary import Analysis
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Files to write; None for none, `-` for standard output."""
+
+    json: str | None = None
+    per_request: str | None = None
+    ledger: str | None = None
+    svg: str | None = None
+
+    def check(self) -> None:
+        """Raise OutputError where two outputs would share one file."""
+        named = [p for p in (self.json, self.per_request, self.ledger, self.svg) if p is not None]
+        for path in named:
+            if named.count(path) > 1:
+                raise OutputError(path, "named for two outputs")
+
+
+def run_analysis(
+    traces: list[str],
+    setting: Setting,
+    model: ModelKV | None,
+    skip_bad_rows: bool,
+    outputs: Outputs,
+) -> None:
+    """Analyse, write every file, then print the page unless standard output is taken."""
+    outputs.check()
+    announce_compilation()
+    with _progress() as progress:
+        analysis = analyze(traces, setting, skip_bad_rows=skip_bad_rows, progress=progress)
+    write_outputs(analysis, model, outputs)
+
+
+def write_outputs(analysis: Analysis, model: ModelKV | None, outputs: Outputs) -> None:
+    """All files whole, or an OutputError."""
+    if outputs.json is not None:
+        text = msgspec.json.format(msgspec.json.encode(document(analysis, model)), indent=2)
+        write_whole(outputs.json, lambda file: _write_line(file, text))
+    if outputs.per_request is not None:
+        write_whole(outputs.per_request, lambda file: write_per_request(analysis, file))
+    if outputs.ledger is not None:
+        write_whole(outputs.ledger, lambda file: write_ledger(analysis, file))
+    if outputs.svg is not None:
+        picture = _picture(analysis, model)
+        write_whole(outputs.svg, lambda file: _write_line(file, picture))
+    if STDOUT not in (outputs.json, outputs.per_request, outputs.ledger, outputs.svg):
+        print_report(analysis, model, _page())
+
+
+def _write_line(file: IO[bytes], text: bytes) -> None:
+    file.write(text + b"\n")
+
+
+def _page() -> Console:
+    console = Console(highlight=False)
+    return Console(highlight=False, width=min(WIDTH, console.width) if console.is_terminal else WIDTH)
+
+
+def _picture(analysis: Analysis, model: ModelKV | None) -> bytes:
+    with open("/dev/null", "w") as nowhere:
+        console = Console(
+            record=True, width=WIDTH, file=nowhere, highlight=False, force_terminal=True
+        )
+        print_report(analysis, model, console)
+    return console.export_svg(title="hitpath analyze").encode()
+
+
+def announce_compilation() -> None:
+    """Say once a machine why the first run is slow."""
+    cold = num_uncached_kernels()
+    if cold:
+        print(
+            f"hitpath: compiling {cold} kernels (first run only, cached afterwards) …",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+@contextmanager
+def _progress() -> Iterator[Progress | None]:
+    """A bar on standard error, only where a person looks at it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import Progress as Bars
+
+    with Bars(console=Console(stderr=True), transient=True) as bars:
+        tasks = {}
+
+        def progress(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage, total=total or None)
+            bars.update(tasks[stage], completed=done)
+
+        yield progress

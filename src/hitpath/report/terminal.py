@@ -1,0 +1,288 @@
+"""The analysis as a page for a terminal (and, recorded, as an SVG picture)."""
+
+from collections.abc import Iterable
+
+from rich.columns import Columns
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.text import Text
+
+from hitpath.accounting.rates import HitRates, ratio
+from hitpath.core import CAUSES
+from hitpath.cost.models import ModelKV
+from hitpath.report.document import (
+    LOWER_BOUND,
+    arrival_span_s,
+    capacity_for,
+    hit_by_tier,
+    ladder_part,
+    tokens_part,
+    trace_part,
+)
+from hitpath.report.terminal_sharing import sharing_sections
+from hitpath.report.text_parts import NOT_KNOWN, bar, count, levels, percent, seconds, table
+from hitpath.summary import Analysis
+
+WIDTH = 110
+_MOST_LISTED = 10
+_WHO_CAN_ACT = {
+    "ineligible": "engine and model settings",
+    "in_flight": "admission, scheduling",
+    "elsewhere": "routing",
+    "evicted": "cache size, policy, tiers",
+    "rounding": "block size, engine rule",
+    "isolated": "isolation policy",
+    "diverged": "the application",
+    "cold": "nobody: never computed before",
+}
+_STYLES = {
+    "hit": "green",
+    "elsewhere": "yellow",
+    "evicted": "red",
+    "rounding": "magenta",
+    "isolated": "blue",
+    "cold": "bright_black",
+    "unexplained": "bright_red",
+}
+_RATE_NAMES = {
+    "token_weighted": ("token-weighted", "hit tokens / prompt tokens, whole blocks"),
+    "token_weighted_with_partial": ("… with partial blocks", "last block by its rest"),
+    "block_weighted": ("block-weighted", "hit blocks / blocks"),
+    "request_mean_token": ("request mean, tokens", "mean of each request's share, partial too"),
+    "request_mean_token_full": ("… whole blocks only", "mean of each request's share"),
+    "request_mean_block": ("request mean, blocks", "mean of each request's block share"),
+}
+
+
+def print_report(analysis: Analysis, model: ModelKV | None, console: Console) -> None:
+    """The whole page."""
+    for section in sections(analysis, model):
+        console.print(section)
+
+
+def sections(analysis: Analysis, model: ModelKV | None) -> Iterable[RenderableType]:
+    """The page, part by part."""
+    yield _head(analysis)
+    yield from _problems(analysis)
+    yield _titled("Hit rate", _rates(analysis))
+    yield _titled("Where every prompt token went", _causes(analysis))
+    yield _titled("Ladder: what would have hit if …", _ladder(analysis))
+    yield _titled("Cache size (LRU, one cache for all requests, exact at every size)", _capacity(analysis, model))
+    for title, part in sharing_sections(analysis):
+        yield _titled(title, part)
+    if analysis.over_time:
+        yield _titled("Over time", _over_time(analysis))
+    if analysis.warnings:
+        yield _titled("Before you quote a number", _warnings(analysis))
+
+
+def _titled(title: str, part: RenderableType) -> RenderableType:
+    return Group(
+        Rule(Text(title, style="bold"), align="left", style="dim"), Padding(part, (0, 0, 1, 2))
+    )
+
+
+def _head(analysis: Analysis) -> RenderableType:
+    trace, setting = trace_part(analysis), analysis.setting
+    span = arrival_span_s(analysis.trace)
+    rate = analysis.hit_rate.token_weighted
+    big = Text.assemble(
+        (percent(rate), "bold green"),
+        " of prompt tokens hit  ",
+        (f"({percent(analysis.steady.token_weighted)} in the second half)", "dim"),
+    )
+    read = (
+        f"{trace['format']} trace · {count(trace['num_requests'])} requests · "
+        f"{count(trace['prompt_tokens'])} prompt tokens"
+    )
+    if trace["output_tokens"] is not None:
+        read += f" · {count(trace['output_tokens'])} output tokens"
+    if span is not None:
+        read += f" · over {seconds(span)}"
+    capacity = (
+        "unlimited cache"
+        if setting.capacity_tokens is None
+        else f"LRU cache of {count(setting.capacity_tokens)} tokens a worker"
+    )
+    workers = len(analysis.workers.names)
+    fleet = "1 worker" if workers == 1 else f"{workers} workers"
+    if setting.router is not None and workers > 1:
+        fleet += f", router {setting.router}, seed {setting.seed}"
+    rule = "at least the last token computed" if setting.last_token else "no last-token rule"
+    model_line = (
+        f"model: {capacity} · blocks of {trace['block_size']} tokens · {rule} · "
+        f"outputs {'kept' if setting.outputs == 'insert' else 'not kept'} · {fleet}"
+    )
+    return Padding(Group(big, Text(read), Text(model_line, style="dim")), (1, 0, 1, 2))
+
+
+def _problems(analysis: Analysis) -> Iterable[RenderableType]:
+    for title, problems in (
+        ("Skipped rows", list(analysis.trace.skipped)),
+        ("Excluded rows", list(analysis.trace.excluded.values())),
+    ):
+        if problems:
+            shown = table("row", "field", "cause", left=3)
+            for problem in problems[:_MOST_LISTED]:
+                shown.add_row(problem.place, problem.field, problem.cause)
+            if len(problems) > _MOST_LISTED:
+                shown.add_row(f"… and {len(problems) - _MOST_LISTED:,} more", "", "(--json)")
+            yield _titled(f"{title}: {len(problems):,}", shown)
+
+
+def _rates(analysis: Analysis) -> RenderableType:
+    shown = table("", "whole trace", "second half", "", "what it is", left=1)
+    shown.columns[3].justify = shown.columns[4].justify = "left"
+    for name, (label, meaning) in _RATE_NAMES.items():
+        whole = getattr(analysis.hit_rate, name)
+        strong = "bold" if name == "token_weighted" else ""
+        shown.add_row(
+            Text(label, style=strong),
+            Text(percent(whole), style=strong),
+            percent(getattr(analysis.steady, name)),
+            bar(whole, 16, "green"),
+            Text(meaning, style="dim"),
+        )
+    if _has_reports(analysis):
+        modelled: HitRates = analysis.modelled
+        shown.add_row("modelled, token-weighted", percent(modelled.token_weighted), "–", "", "")
+    return shown
+
+
+def _has_reports(analysis: Analysis) -> bool:
+    return hit_by_tier(analysis)["device"] != analysis.ledger.total(analysis.ledger.hit)
+
+
+def _causes(analysis: Analysis) -> RenderableType:
+    tokens = tokens_part(analysis)
+    prompt = tokens["prompt"]
+    shown = table("label", "tokens", "share", "requests", "", "who can act", left=1)
+    shown.columns[4].justify = shown.columns[5].justify = "left"
+
+    def row(name: str, value: int | None, requests: int | None, note: str) -> None:
+        share = None if value is None else ratio(value, prompt)
+        shown.add_row(
+            Text(name.strip().replace("_", " ") if not name.startswith(" ") else name),
+            count(value) if value is not None else NOT_KNOWN,
+            percent(share) if value is not None else "",
+            "" if requests is None else count(requests),
+            bar(share, 20, _STYLES.get(name, "cyan")) if not name.startswith(" ") else "",
+            Text(note, style="dim"),
+        )
+
+    touched = int((analysis.ledger.hit[analysis.ledger.counted] > 0).sum())
+    row("hit", tokens["hit"], touched, _tiers(tokens["hit_by_tier"]))
+    for cause in CAUSES:
+        value, requests = tokens["causes"][cause], tokens["requests_touched"][cause]
+        note = _WHO_CAN_ACT[cause] if value is not None else tokens["not_known"][cause]
+        if value is not None and cause in tokens["notes"]:
+            note += " (a lower bound)"
+        row(cause, value, requests, note)
+        for reason, part in tokens["reasons"].get(cause, {}).items():
+            if part and value:
+                row(f"  of it: {reason.replace('_', ' ')}", part, None, "")
+        if cause == "evicted" and value and tokens["evicted_split"]:
+            split = tokens["evicted_split"]
+            row("  a better order keeps", split["policy"], None, "clairvoyant, same size")
+            row("  no order keeps", split["capacity"], None, "only a larger cache")
+    if tokens["unexplained"]:
+        row("unexplained", tokens["unexplained"], None, "reported below the model")
+    shown.add_section()
+    shown.add_row(Text("prompt", style="bold"), Text(count(prompt), style="bold"), percent(1.0) if prompt else "–")
+    if tokens["excess"]:
+        shown.add_row("excess (beside the sum)", count(tokens["excess"]), "", "", "", "reported above the model")
+    return shown
+
+
+def _tiers(by_tier: dict[str, int]) -> str:
+    named = [f"{tier} {tokens:,}" for tier, tokens in by_tier.items() if tokens]
+    return ", ".join(named) if len(named) > 1 or by_tier["device"] == 0 else ""
+
+
+def _ladder(analysis: Analysis) -> RenderableType:
+    shown = table("rung", "tokens", "hit rate", "", left=1)
+    shown.columns[3].justify = "left"
+    for rung in ladder_part(analysis):
+        if rung["tokens"] is None:
+            continue
+        shown.add_row(
+            f"{rung['rung']}  {rung['name']}",
+            count(rung["tokens"]),
+            percent(rung["hit_rate"]),
+            bar(rung["hit_rate"], 28, "green" if rung["rung"] == 0 else "cyan"),
+        )
+    return shown
+
+
+def _capacity(analysis: Analysis, model: ModelKV | None) -> RenderableType:
+    curve = analysis.curve
+    prompt = analysis.ledger.total(analysis.ledger.prompt)
+    ceiling = ratio(curve.ceiling * curve.block_size, prompt)
+    columns = ["share of the ceiling", "hit rate", "smallest cache, tokens"]
+    if model is not None:
+        columns.append(f"GiB of {model.name} KV ({model.kv_dtype})")
+    shown = table(*columns, left=1)
+    for share, tokens in capacity_for(curve).items():
+        rate = None if tokens is None else ratio(curve.at(tokens // curve.block_size) * curve.block_size, prompt)
+        cells = [f"{float(share):.0%}", percent(rate), count(tokens)]
+        if model is not None:
+            cells.append("–" if tokens is None else f"{model.gib(tokens):,.1f}")
+        shown.add_row(*cells)
+    note = Text(f"ceiling (unlimited): {percent(ceiling)}", style="dim")
+    if model is None:
+        note.append("   for GiB name a --model", style="dim")
+    return Columns([Group(shown, note), _plot(analysis)], padding=(0, 4))
+
+
+def _plot(analysis: Analysis, width: int = 40, height: int = 7) -> RenderableType:
+    """The curve as a small picture: hit rate against capacity, both ends marked."""
+    curve = analysis.curve
+    ceiling = curve.ceiling
+    if not ceiling:
+        return Text("nothing is ever reused", style="dim")
+    largest = curve.smallest_for(1.0) or 1
+    xs = [largest ** (i / (width - 1)) for i in range(width)]
+    shares = [curve.at(int(x)) / ceiling for x in xs]
+    lines = []
+    for row in range(height, 0, -1):
+        cells = []
+        for share in shares:
+            fill = share * height - (row - 1)
+            cells.append(" " if fill <= 0 else "█" if fill >= 1 else "▁▂▃▄▅▆▇█"[int(fill * 8)])
+        edge = "ceiling ┤" if row == height else "      0 ┤" if row == 1 else "        │"
+        lines.append(Text.assemble((edge, "dim"), ("".join(cells), "cyan")))
+    right = f"{largest * curve.block_size:,} tokens"
+    left = f"{curve.block_size:,}"
+    axis = "         " + left + " " * max(1, width - len(left) - len(right)) + right
+    lines.append(Text(axis, style="dim"))
+    lines.append(Text("         cache size, logarithmic", style="dim"))
+    return Group(*lines)
+
+
+def _over_time(analysis: Analysis) -> RenderableType:
+    windows = analysis.over_time
+    rates = [w.rates.token_weighted for w in windows]
+    means = [w.rates.request_mean_token_full for w in windows]
+    top = max([r for r in [*rates, *means] if r is not None], default=0.0)
+    loads = [w.prompt_tokens for w in windows]
+    most = max(loads, default=0)
+    shown = table("", "", "lowest", "highest", left=2)
+    for name, values in (("token-weighted", rates), ("request mean", means)):
+        known = [v for v in values if v is not None]
+        low, high = (min(known), max(known)) if known else (None, None)
+        shown.add_row(name, Text(levels(values, top), style="green"), percent(low), percent(high))
+    load = levels([v / most if most else None for v in loads], 1.0)
+    shown.add_row("prompt tokens", Text(load, style="cyan"), count(min(loads)), count(most))
+    by = "requests" if analysis.trace.own_clocks else "time"
+    width = windows[0].end - windows[0].begin
+    step = f"{width:,.0f} requests" if analysis.trace.own_clocks else seconds(width)
+    note = f"{len(windows)} windows of equal {by}, {step} each; bars from 0 to the highest rate"
+    return Group(shown, Text(note, style="dim"))
+
+
+def _warnings(analysis: Analysis) -> RenderableType:
+    notes = list(analysis.warnings)
+    if analysis.ledger.total(analysis.ledger.cause("rounding")) and analysis.trace.block_size:
+        notes.append(f"rounding is a {LOWER_BOUND}")
+    return Group(*(Text(f"• {note}") for note in notes))

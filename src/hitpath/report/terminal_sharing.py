@@ -1,0 +1,107 @@
+"""The terminal page's second half: who shares what with whom, and when."""
+
+from collections.abc import Iterable
+
+from rich.console import Group as Lines
+from rich.console import RenderableType
+from rich.text import Text
+
+from hitpath.accounting.rates import Group, ratio
+from hitpath.report.text_parts import bar, count, percent, seconds, table
+from hitpath.sim.reuse import TTLS_S
+from hitpath.summary import Analysis
+
+_MOST_ROWS = 8
+
+
+def sharing_sections(analysis: Analysis) -> Iterable[tuple[str, RenderableType]]:
+    """(title, part) of every section that this trace can fill."""
+    yield "Sharing", _sharing(analysis)
+    if analysis.groups["turn"]:
+        yield "By turn of the session", _groups(analysis.groups["turn"], len(analysis.groups["turn"]))
+    if analysis.prefixes:
+        yield "Biggest shared stretches of prompt", _prefixes(analysis)
+    if analysis.gaps.tokens:
+        yield "Time since a reusable block was last used", _gaps(analysis)
+    for name in ("tenant", "session", "model", "worker"):
+        groups = analysis.groups[name]
+        if len(groups) > 1:
+            yield f"By {name}", _groups(groups, _MOST_ROWS)
+
+
+def _sharing(analysis: Analysis) -> RenderableType:
+    prompt = analysis.ledger.total(analysis.ledger.prompt)
+    once = analysis.held_once_tokens
+    factor = ratio(prompt, once)
+    lines: list[RenderableType] = [
+        Text(
+            f"KV of every prompt: {count(prompt)} tokens held once a request, {count(once)} held once"
+            + ("" if factor is None else f": sharing factor {factor:.2f}")
+        )
+    ]
+    origin = analysis.origin
+    if origin is None:
+        lines.append(Text(f"hits by origin: not known ({analysis.no_origin_why})", style="dim"))
+        return Lines(*lines)
+    other = "other session" if origin.other_tenant is None else "other session of the tenant"
+    rows = [("same session", origin.same_session), (other, origin.other_session)]
+    if origin.other_tenant is not None:
+        rows.append(("other tenant", origin.other_tenant))
+    if origin.no_session:
+        rows.append(("request without a session", origin.no_session))
+    total = sum(tokens for _, tokens in rows)
+    shown = table("hits by origin", "tokens", "share", "", left=1)
+    shown.columns[3].justify = "left"
+    for name, tokens in rows:
+        share = ratio(tokens, total)
+        shown.add_row(name, count(tokens), percent(share), bar(share, 20, "green"))
+    return Lines(*lines, shown)
+
+
+def _prefixes(analysis: Analysis) -> RenderableType:
+    total = analysis.ledger.total(analysis.ledger.prompt) - analysis.held_once_tokens
+    shown = table("prompt tokens", "requests", "reusable tokens", "share", "first in request", left=1)
+    shown.columns[4].justify = "left"
+    for prefix in analysis.prefixes:
+        shown.add_row(
+            f"{prefix.begin_token:,} to {prefix.end_token:,}",
+            count(prefix.num_requests),
+            count(prefix.reusable_tokens),
+            percent(ratio(prefix.reusable_tokens, total)),
+            prefix.first_request,
+        )
+    note = "share: of all tokens that an unlimited cache reuses; stretches do not overlap"
+    return Lines(shown, Text(note, style="dim"))
+
+
+def _gaps(analysis: Analysis) -> RenderableType:
+    gaps = analysis.gaps
+    shown = table("kept at least", "reusable tokens still there", "share", "", left=1)
+    shown.columns[3].justify = "left"
+    for ttl, tokens in zip(TTLS_S, gaps.within, strict=True):
+        share = ratio(tokens, gaps.tokens)
+        shown.add_row(seconds(ttl), count(tokens), percent(share), bar(share, 20, "cyan"))
+    notes = []
+    if gaps.median_s is not None:
+        notes.append(f"half of the reusable tokens were used again within {seconds(gaps.median_s)}")
+    if gaps.num_negative:
+        notes.append(f"{gaps.num_negative:,} gaps are negative (clocks of sub-agents), taken as 0")
+    return Lines(shown, Text("; ".join(notes), style="dim"))
+
+
+def _groups(groups: list[Group], most: int) -> RenderableType:
+    shown = table("", "requests", "prompt tokens", "hit tokens", "hit rate", "possible", "", left=1)
+    shown.columns[6].justify = "left"
+    for group in groups[:most]:
+        shown.add_row(
+            group.name,
+            count(group.num_requests),
+            count(group.prompt_tokens),
+            count(group.hit_tokens),
+            percent(group.hit_rate),
+            percent(ratio(group.possible_tokens, group.prompt_tokens)),
+            bar(group.hit_rate, 16, "green"),
+        )
+    if len(groups) > most:
+        shown.add_row(f"… and {len(groups) - most:,} more", "", "", "", "", "", "")
+    return shown

@@ -1,0 +1,148 @@
+"""The nine rungs of every request, from the state of the caches at its arrival.
+
+    0 hit          cap(resident on its worker)            5 token by token, no cap
+    1 states       not modelled by these engines          6 under other salts and adapters
+    2 in flight    not modelled by these engines          7 canonical form: not known here
+    3 elsewhere    cap(resident on the best worker)       8 the whole prompt
+    4 ever         cap(ever computed anywhere)
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hitpath.accounting.ledger import Rungs
+from hitpath.core import NUM_RUNGS, Setting
+from hitpath.index.forest import match_by_label
+from hitpath.sim.engines import Engine
+from hitpath.sim.events import ARRIVAL, Events, symbols_ever_computed
+from hitpath.sim.fleet import FleetOutcome
+from hitpath.traces.blocking import Blocks, with_outputs
+from hitpath.traces.table import Context, Ints, Trace
+
+NO_STATES = "this engine model has no state rules"
+NO_FLIGHTS = "this engine model has no time: a prompt is in the cache as soon as it arrives"
+NO_CANONICAL = "needs the text of the prompts and their canonical form"
+KEYS_CARRY_CONTEXT = "block ids of different contexts cannot be compared"
+FIELDS = ("salt", "adapter", "several")
+
+
+def root_codes(trace: Trace, split_models: bool) -> Ints:
+    """A dense code for (id scope, context): KV is shared only within one."""
+    contexts = trace.contexts
+    if trace.model_is_label and not split_models:
+        contexts = tuple(replace(c, model=None) for c in contexts)
+    return _codes(trace, contexts)
+
+
+def _codes(trace: Trace, contexts: tuple[Context, ...]) -> Ints:
+    known: dict[tuple[int, Context], int] = {}
+    pairs = zip(trace.scope.tolist(), trace.context.tolist(), strict=True)
+    codes = [known.setdefault((scope, contexts[c]), len(known)) for scope, c in pairs]
+    return np.array(codes, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """How far, in tokens, anything earlier matches each prompt: `ever` in its own context,
+    `by_field` with that field of the context free (None: cannot be known)."""
+
+    ever: Ints
+    by_field: dict[str, Ints] | None
+
+
+def _reach(trace: Trace, blocks: Blocks, events: Events, roots: Ints) -> _Reach:
+    by_field: dict[str, Ints] | None = {}
+    variants = _relaxed_roots(trace, roots)
+    if trace.block_size is None:
+        sequences = with_outputs(trace)
+        ever = symbols_ever_computed(trace, sequences, roots)
+        by_field = {
+            field: symbols_ever_computed(trace, sequences, codes)
+            for field, codes in variants.items()
+        }
+        assert np.array_equal(
+            np.minimum(events.ever_computed(), blocks.whole), ever // blocks.block_size
+        ), "two different prefixes have one block key"
+    elif blocks.block_size == trace.block_size:
+        ever = blocks.tokens_of(events.ever_computed())
+    else:
+        matched = symbols_ever_computed(trace, with_outputs(trace), roots)
+        whole = np.minimum(trace.prompts.lengths, trace.prompt_tokens // trace.block_size)
+        complete = matched > whole
+        ever = np.where(
+            complete, trace.prompt_tokens, np.minimum(matched, whole) * trace.block_size
+        )
+    if trace.block_size is not None and variants:
+        by_field = None
+    return _Reach(ever, by_field)
+
+
+def _relaxed_roots(trace: Trace, roots: Ints) -> dict[str, Ints]:
+    """Codes of contexts with one field (or all of FIELDS) left out, where that joins any."""
+    free = {"salt": ("salt", "media_salt"), "adapter": ("adapter",)}
+    free["several"] = free["salt"] + free["adapter"]
+    joined = {}
+    for name, fields in free.items():
+        contexts = tuple(replace(c, **dict.fromkeys(fields)) for c in trace.contexts)
+        codes = _codes(trace, contexts)
+        if len(np.unique(codes)) < len(np.unique(roots)):
+            joined[name] = codes
+    return joined
+
+
+def make_rungs(
+    trace: Trace,
+    setting: Setting,
+    engine: Engine,
+    blocks: Blocks,
+    events: Events,
+    fleet: FleetOutcome,
+    roots: Ints,
+) -> Rungs:
+    """All rungs, with the reasons inside `evicted`, `rounding` and `isolated`."""
+    prompt, size = trace.prompt_tokens, engine.block_size
+    limit = engine.limit(prompt)
+    reach = _reach(trace, blocks, events, roots)
+    model = np.zeros((NUM_RUNGS, len(trace)), dtype=np.int64)
+    model[0:3] = np.minimum(fleet.resident, limit) * size
+    model[3] = np.minimum(fleet.best, limit) * size
+    model[4] = np.maximum(model[3], engine.cap(reach.ever, prompt))
+    model[5] = np.maximum(model[4], reach.ever)
+    model[6] = model[5]
+    unknown = {
+        "ineligible": NO_STATES,
+        "in_flight": NO_FLIGHTS,
+        "diverged": NO_CANONICAL,
+    }
+    by_field = reach.by_field
+    if by_field is None:
+        unknown["isolated"] = KEYS_CARRY_CONTEXT
+        by_field = {}
+    for tokens in by_field.values():
+        model[6] = np.maximum(model[6], tokens)
+    model[7] = model[6]
+    model[8] = prompt
+    splits = {
+        "evicted": (
+            ("capacity", _stored(setting, trace, events, engine)),
+            ("not_stored", model[4]),
+        ),
+        "rounding": (("last_token", reach.ever // size * size), ("block", model[5])),
+        "isolated": tuple((name, by_field.get(name, model[5])) for name in FIELDS),
+    }
+    return Rungs(model, trace.reported_hit, ~trace.counted, splits, unknown)
+
+
+def _stored(setting: Setting, trace: Trace, events: Events, engine: Engine) -> Ints:
+    """What the engine would have granted had nothing that it stored ever been dropped."""
+    if setting.outputs == "insert" or not np.any(trace.has_output):
+        blocks_stored = events.ever_computed()
+    else:
+        arrivals = events.kind == ARRIVAL
+        ends = events.lookup_end[arrivals]
+        matched = match_by_label(events.forest, ends, np.zeros(len(ends), dtype=np.int64))
+        blocks_stored = np.zeros(len(trace), dtype=np.int64)
+        blocks_stored[events.request[arrivals]] = matched
+    limit = engine.limit(trace.prompt_tokens)
+    return np.minimum(blocks_stored, limit) * engine.block_size

@@ -1,0 +1,64 @@
+"""What a reader must know before quoting a number: one sentence each, with its figures."""
+
+import numpy as np
+
+from hitpath.accounting.ledger import Ledger
+from hitpath.accounting.rates import HitRates
+from hitpath.core import ABSENT
+from hitpath.traces.table import Trace
+
+_FAR_APART = 0.05
+
+
+def warnings_for(
+    trace: Trace, ledger: Ledger, rates: HitRates, tokens_across_models: int
+) -> tuple[str, ...]:
+    """All that apply, the reader's notes first."""
+    found = [*trace.notes]
+    for count, verb, why in (
+        (len(trace.skipped), "skipped", "could not be read"),
+        (len(trace.excluded), "left out of all sums", "contradict themselves"),
+    ):
+        if count:
+            found.append(f"{count:,} rows {verb}: they {why} (listed above)")
+    if tokens_across_models:
+        found.append(
+            f"{tokens_across_models:,} hit tokens had been computed by another model only: the "
+            "trace's ids do not tell models apart, KV does (--split-models)"
+        )
+    found += _about_reports(ledger)
+    mean = rates.request_mean_token_full
+    weighted = rates.token_weighted
+    if mean is not None and weighted is not None and abs(mean - weighted) > _FAR_APART:
+        found.append(
+            f"the mean of the requests' own shares is {mean:.1%}, the share of all tokens "
+            f"{weighted:.1%}: long prompts hit {'less' if mean > weighted else 'more'} than short"
+        )
+    same_time = len(trace) - len(np.unique(trace.arrival_s))
+    if not trace.own_clocks and same_time:
+        found.append(
+            f"{same_time:,} requests share their arrival time with another: "
+            "they are taken in file order"
+        )
+    return tuple(found)
+
+
+def _about_reports(ledger: Ledger) -> list[str]:
+    told = (ledger.rungs.reported != ABSENT) & ledger.counted
+    if not np.any(told):
+        return []
+    rows = int(np.count_nonzero(ledger.counted))
+    count = int(np.count_nonzero(told))
+    notes = []
+    if count < rows:
+        notes.append(
+            f"{count:,} of {rows:,} requests report their hit; the others' is modelled, which "
+            "mixes two sources in one rate"
+        )
+    excess = ledger.total(ledger.excess)
+    if excess:
+        notes.append(
+            f"{excess:,} reported hit tokens are more than the model allows: the cache held what "
+            "this trace does not show, or the setting is not the engine's"
+        )
+    return notes

@@ -1,0 +1,1 @@
+"""Prompts as text. For now bytes stand for tokens; a tokenizer brings the real ones."""

@@ -1,0 +1,138 @@
+"""Coding-agent sessions (kv-cache-tester's form): one JSON document a session.
+
+Requests nest: a sub-agent holds requests with a clock of its own, whose zero is the moment at
+which it stands in its parent. Block ids are chained, cover whole blocks only, and are local to
+the file. The order is that of the file, a sub-agent's requests where it stands; sessions have
+no common clock, so they are taken one after the other.
+
+The ids do not carry the model. As published, a block counts as reusable whatever model
+computed it; the analysis says how many tokens that is, and `--split-models` forbids it.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from hitpath.core import InputError
+from hitpath.traces.blocks import check_num_ids
+from hitpath.traces.decode import as_input_error
+from hitpath.traces.rows import Row, TraceBuilder, check_seconds, check_tokens, symbols_from
+from hitpath.traces.table import Context, Trace
+
+NAME = "coding-agent"
+
+
+class _Entry(msgspec.Struct, kw_only=True, rename={"kind": "type", "num_in": "in"}):
+    """A request, or (with `requests`) a sub-agent. The format has many more fields."""
+
+    t: int | float
+    kind: str = ""
+    num_in: int | None = None
+    out: int | None = None
+    hash_ids: list[int] | None = None
+    model: str | None = None
+    api_time: int | float | None = None
+    agent_id: str | None = None
+    requests: list["_Entry"] | None = None
+
+
+class _Session(msgspec.Struct, kw_only=True):
+    id: str
+    block_size: int
+    requests: list[_Entry]
+    hash_id_scope: str = "local"
+
+
+_decoder = msgspec.json.Decoder(_Session)
+
+
+def recognises(document: dict[str, Any]) -> bool:
+    """Whether a file that is this one JSON document is of this format."""
+    return "requests" in document and "block_size" in document
+
+
+def read(documents: Iterator[tuple[str, bytes]], builder: TraceBuilder) -> Trace:
+    """All sessions of one or several files; (name, bytes) each. Raises InputError."""
+    block_size: int | None = None
+    scopes: dict[str, int] = {}
+    for name, data in documents:
+        try:
+            session = _decoder.decode(data)
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+            builder.reject(as_input_error(error, name))
+            continue
+        if session.block_size < 1:
+            raise InputError(name, "block_size", f"must be 1 or more, not {session.block_size}")
+        if block_size is not None and session.block_size != block_size:
+            raise InputError(name, "block_size", f"{session.block_size}, but {block_size} before")
+        block_size = session.block_size
+        local = session.hash_id_scope != "global"
+        scope = scopes.setdefault(name if local else "", len(scopes))
+        _SessionRows(session, name, scope, builder).add_all()
+    builder.notes.append(
+        f"{len(scopes):,} sessions with clocks of their own: taken one after the other"
+    )
+    return builder.build(NAME, "chained", block_size, own_clocks=True, model_is_label=True)
+
+
+class _SessionRows:
+    """Flattens one session: parents' clocks are added up, ids name the path of the request."""
+
+    def __init__(self, session: _Session, name: str, scope: int, builder: TraceBuilder) -> None:
+        self._session = session
+        self._name = name
+        self._scope = scope
+        self._builder = builder
+
+    def add_all(self) -> None:
+        """Add every request in file order."""
+        self._add(self._session.requests, "requests", 0.0, self._session.id, self._session.id)
+
+    def _add(
+        self, entries: list[_Entry], path: str, clock_s: float, label: str, session: str
+    ) -> None:
+        for i, entry in enumerate(entries):
+            here = f"{path}[{i}]"
+            start_s = clock_s + entry.t
+            if entry.requests is not None:
+                agent = f"{session}/{entry.agent_id or i}"
+                self._add(entry.requests, f"{here}.requests", start_s, f"{label}/{i}", agent)
+                continue
+            # The loop's values are bound now: attempt() calls at once.
+            self._builder.attempt(
+                lambda entry=entry, here=here, start_s=start_s, i=i: self._row(
+                    entry, here, start_s, f"{label}/{i}", session
+                ),
+                self._name,
+            )
+
+    def _row(self, entry: _Entry, here: str, start_s: float, row_id: str, session: str) -> Row:
+        for field_name, value in (("in", entry.num_in), ("hash_ids", entry.hash_ids)):
+            if value is None:
+                raise InputError(self._name, f"{here}.{field_name}", "missing")
+        assert entry.num_in is not None
+        assert entry.hash_ids is not None
+        prompt_tokens = check_tokens(entry.num_in, f"{here}.in", self._name)
+        ids_field = f"{here}.hash_ids"
+        size = self._session.block_size
+        check_num_ids(len(entry.hash_ids), prompt_tokens, size, ids_field, self._name)
+        arrival_s = check_seconds(start_s, f"{here}.t", self._name)
+        return Row(
+            id=row_id,
+            arrival_s=arrival_s,
+            prompt=symbols_from(entry.hash_ids, np.uint64, ids_field, self._name),
+            prompt_tokens=prompt_tokens,
+            output_tokens=None
+            if entry.out is None
+            else check_tokens(entry.out, f"{here}.out", self._name),
+            finish_s=None
+            if entry.api_time is None
+            else arrival_s + check_seconds(entry.api_time, f"{here}.api_time", self._name),
+            session=session,
+            tenant=self._session.id,
+            model=entry.model,
+            context=Context(model=entry.model),
+            scope=self._scope,
+        )

@@ -1,0 +1,334 @@
+"""hitpath's own JSONL: one request a line (docs/trace-format.md lists every field).
+
+The prompt is exactly one of `tokens`, `block_keys` (+ `block_size`, `prompt_tokens`),
+`messages` (+ `tools`), `prompt`, `segments`; all rows of a trace use the same kind (text and
+messages count as one). Text stands as bytes.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from hitpath.core import InputError
+from hitpath.text.as_bytes import render_chat, render_reply, render_text
+from hitpath.traces.blocks import check_num_ids
+from hitpath.traces.decode import RowDecoder, lenient
+from hitpath.traces.rows import (
+    Row,
+    Symbols,
+    TraceBuilder,
+    check_seconds,
+    check_tokens,
+    symbols_from,
+)
+from hitpath.traces.segments import MAX_SEGMENT_TOKENS, SegmentTokens
+from hitpath.traces.table import Context, Identity, Trace
+
+NAME = "hitpath"
+
+
+class Reported(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """What the engine or provider told of one request. Counts are tokens, times seconds."""
+
+    prompt_tokens: int | None = None
+    counting: str | None = None
+    cached_tokens: int | None = None
+    cached_by_tier: dict[str, int] | None = None
+    cache_write_tokens: int | None = None
+    cache_write_ttl_s: int | float | None = None
+    queue_s: int | float | None = None
+    lookup_s: int | float | None = None
+    prefill_s: int | float | None = None
+    ttft_s: int | float | None = None
+    decode_s: int | float | None = None
+    e2e_s: int | float | None = None
+    cost: int | float | None = None
+    currency: str | None = None
+
+
+class HitpathRow(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """One line."""
+
+    id: str | int
+    arrival_s: int | float
+    tokens: list[int] | None = None
+    block_keys: list[int | str] | None = None
+    block_size: int | None = None
+    prompt_tokens: int | None = None
+    messages: list[dict[str, Any]] | None = None
+    tools: list[Any] | None = None
+    prompt: str | None = None
+    segments: list[tuple[str, int]] | None = None
+    output_tokens: int | None = None
+    output_ids: list[int] | None = None
+    output_block_keys: list[int | str] | None = None
+    reply: str | None = None
+    finish_s: int | float | None = None
+    session: str | int | None = None
+    parent: str | int | None = None
+    turn: int | None = None
+    tenant: str | int | None = None
+    model: str | None = None
+    worker: str | int | None = None
+    context: dict[str, str | int | None] | None = None
+    reported: Reported | None = None
+
+
+_Lenient = lenient(HitpathRow)
+_KINDS = ("tokens", "block_keys", "messages", "prompt", "segments")
+_IDENTITY: dict[str, Identity] = {
+    "tokens": "tokens",
+    "segments": "tokens",
+    "block_keys": "chained",
+    "messages": "text",
+    "prompt": "text",
+}
+_OUTPUT_OF = {
+    "output_ids": ("tokens",),
+    "output_block_keys": ("block_keys",),
+    "reply": ("messages", "prompt", "segments"),
+}
+
+
+def recognises(first: dict[str, Any]) -> bool:
+    """Whether a file whose first row is `first` is of this format."""
+    return "arrival_s" in first or ("id" in first and any(kind in first for kind in _KINDS))
+
+
+def read(lines: Iterator[tuple[str, bytes]], builder: TraceBuilder) -> Trace:
+    """All rows of one or several files. Raises InputError."""
+    rows = _HitpathRows(builder)
+    for place, line in lines:
+        builder.attempt(
+            lambda line=line, place=place: rows.make(line, place), place, rows.units_agree
+        )
+    if rows.uncounted:
+        builder.notes.append(
+            f"reported.prompt_tokens without reported.counting in {rows.uncounted:,} rows: "
+            "whether it includes cached tokens is not known, so it is not compared"
+        )
+    identity = _IDENTITY[rows.kind or "tokens"]
+    if identity == "text":
+        builder.notes.append("no tokenizer: one byte of text stands for one token in every count")
+        if any(row.reported is not None for row in builder.rows):
+            builder.notes.append(
+                "reported counts are tokens and prompts here are bytes: not comparable, not used"
+            )
+    return builder.build(NAME, identity, rows.block_size, report_in_other_units=identity == "text")
+
+
+class _HitpathRows:
+    """Makes rows; remembers what must agree between them."""
+
+    def __init__(self, builder: TraceBuilder) -> None:
+        self._decoder = RowDecoder(HitpathRow, _Lenient, builder.ignored_fields)
+        self._segments = SegmentTokens()
+        self._strings: dict[str, int] = {}
+        self.kind: str | None = None
+        self._kind_place = ""
+        self.block_size: int | None = None
+        self.uncounted = 0
+
+    @property
+    def units_agree(self) -> bool:
+        """Whether reported counts are in the unit of the prompt (bytes are not tokens)."""
+        return self.kind not in ("messages", "prompt")
+
+    def make(self, line: bytes, place: str) -> Row:
+        """One row, or InputError."""
+        data = self._decoder.decode(line, place)
+        kind = self._kind_of(data, place)
+        prompt, output = getattr(self, f"_from_{kind}")(data, place)
+        row = Row(
+            id=str(data.id),
+            arrival_s=check_seconds(data.arrival_s, "arrival_s", place),
+            prompt=prompt,
+            prompt_tokens=self._prompt_tokens(data, kind, len(prompt), place),
+            output=output,
+            output_tokens=self._output_tokens(data, kind, output, place),
+            finish_s=None
+            if data.finish_s is None
+            else check_seconds(data.finish_s, "finish_s", place),
+            session=_name(data.session),
+            tenant=_name(data.tenant),
+            model=data.model,
+            worker=_name(data.worker),
+            turn=data.turn,
+            context=_context(data),
+        )
+        if kind == "block_keys":
+            self._check_blocks(row, data, place)
+        if data.reported is not None:
+            self._take_reported(row, data.reported, place)
+        if self.kind is None:
+            self.kind, self._kind_place = kind, place
+            self.block_size = data.block_size if kind == "block_keys" else None
+        return row
+
+    def _kind_of(self, data: HitpathRow, place: str) -> str:
+        kinds = [kind for kind in _KINDS if getattr(data, kind) is not None]
+        if len(kinds) != 1:
+            found = "none" if not kinds else " and ".join(kinds)
+            raise InputError(place, "", f"needs exactly one of {', '.join(_KINDS)}; has {found}")
+        kind = kinds[0]
+        text = ("messages", "prompt")
+        if self.kind not in (None, kind) and not (kind in text and self.kind in text):
+            raise InputError(place, kind, f"{self._kind_place} has {self.kind}: one kind a trace")
+        for name, kinds_of_name in _OUTPUT_OF.items():
+            if getattr(data, name) is not None and kind not in kinds_of_name:
+                raise InputError(place, name, f"does not go with {kind}")
+        if data.tools is not None and kind != "messages":
+            raise InputError(place, "tools", f"does not go with {kind}")
+        return kind
+
+    def _from_tokens(self, data: HitpathRow, place: str) -> tuple[Symbols, Symbols | None]:
+        assert data.tokens is not None
+        output = data.output_ids
+        return (
+            symbols_from(data.tokens, np.uint32, "tokens", place),
+            None if output is None else symbols_from(output, np.uint32, "output_ids", place),
+        )
+
+    def _from_block_keys(self, data: HitpathRow, place: str) -> tuple[Symbols, Symbols | None]:
+        assert data.block_keys is not None
+        output = data.output_block_keys
+        return (
+            self._keys(data.block_keys, "block_keys", place),
+            None if output is None else self._keys(output, "output_block_keys", place),
+        )
+
+    def _keys(self, keys: list[int | str], name: str, place: str) -> Symbols:
+        """Integers as they are; strings numbered from the top down as they appear."""
+        values = [
+            key
+            if isinstance(key, int)
+            else (1 << 64) - 1 - self._strings.setdefault(key, len(self._strings))
+            for key in keys
+        ]
+        return symbols_from(values, np.uint64, name, place)
+
+    def _from_prompt(self, data: HitpathRow, place: str) -> tuple[Symbols, Symbols | None]:
+        assert data.prompt is not None
+        return (
+            _bytes(lambda: render_text(data.prompt or ""), "prompt", place),
+            self._reply(data, False, place),
+        )
+
+    def _from_messages(self, data: HitpathRow, place: str) -> tuple[Symbols, Symbols | None]:
+        assert data.messages is not None
+        return (
+            _bytes(lambda: render_chat(data.messages or [], data.tools), "messages", place),
+            self._reply(data, True, place),
+        )
+
+    @staticmethod
+    def _reply(data: HitpathRow, chat: bool, place: str) -> Symbols | None:
+        if data.reply is None:
+            return None
+        return _bytes(lambda: render_reply(data.reply or "", chat), "reply", place)
+
+    def _from_segments(self, data: HitpathRow, place: str) -> tuple[Symbols, Symbols | None]:
+        assert data.segments is not None
+        total = 0
+        for i, (_, num_tokens) in enumerate(data.segments):
+            total += check_tokens(num_tokens, f"segments[{i}][1]", place)
+        if max(total, data.output_tokens or 0) > MAX_SEGMENT_TOKENS:
+            raise InputError(place, "segments", f"more than {MAX_SEGMENT_TOKENS:,} tokens")
+        parts = [self._segments.tokens(name, n) for name, n in data.segments]
+        prompt = np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint32)
+        if data.reply is None:
+            return prompt, None
+        if data.output_tokens is None:
+            raise InputError(place, "output_tokens", "missing: how long is the reply's segment?")
+        check_tokens(data.output_tokens, "output_tokens", place)
+        return prompt, self._segments.tokens(data.reply, data.output_tokens)
+
+    @staticmethod
+    def _prompt_tokens(data: HitpathRow, kind: str, length: int, place: str) -> int:
+        if kind == "block_keys":
+            if data.prompt_tokens is None:
+                raise InputError(place, "prompt_tokens", "missing: needed beside block_keys")
+            return check_tokens(data.prompt_tokens, "prompt_tokens", place)
+        told = data.prompt_tokens
+        if told is not None and told != length and kind in ("tokens", "segments"):
+            raise InputError(place, "prompt_tokens", f"{told}, but {kind} hold {length}")
+        return length
+
+    @staticmethod
+    def _output_tokens(
+        data: HitpathRow, kind: str, output: Symbols | None, place: str
+    ) -> int | None:
+        told = data.output_tokens
+        if told is not None:
+            check_tokens(told, "output_tokens", place)
+        if output is None:
+            return told
+        if kind == "block_keys":
+            if told is None:
+                raise InputError(place, "output_tokens", "missing: needed with output_block_keys")
+            return told
+        if kind == "tokens" and told is not None and told != len(output):
+            raise InputError(place, "output_tokens", f"{told}, but output_ids hold {len(output)}")
+        return len(output)
+
+    def _check_blocks(self, row: Row, data: HitpathRow, place: str) -> None:
+        size = data.block_size
+        if size is None or size < 1:
+            cause = "missing: needed beside block_keys" if size is None else f"{size} is below 1"
+            raise InputError(place, "block_size", cause)
+        if self.block_size not in (None, size):
+            raise InputError(place, "block_size", f"{size}, but {self.block_size} before")
+        check_num_ids(len(row.prompt), row.prompt_tokens, size, "block_keys", place)
+        if row.output is not None and row.output_tokens is not None:
+            whole = row.prompt_tokens // size
+            total = row.prompt_tokens + row.output_tokens
+            check_num_ids(whole + len(row.output), total, size, "output_block_keys", place)
+
+    def _take_reported(self, row: Row, reported: Reported, place: str) -> None:
+        """Cached tokens, and the prompt as the engine counted it where its counting is known."""
+        for name in ("prompt_tokens", "cached_tokens", "cache_write_tokens"):
+            value = getattr(reported, name)
+            if value is not None:
+                check_tokens(value, f"reported.{name}", place)
+        for tier, value in (reported.cached_by_tier or {}).items():
+            check_tokens(value, f"reported.cached_by_tier.{tier}", place)
+        if reported.counting not in (None, "inclusive", "exclusive"):
+            cause = f"{reported.counting!r} is neither inclusive nor exclusive"
+            raise InputError(place, "reported.counting", cause)
+        row.tiers = dict(reported.cached_by_tier or {})
+        row.reported = reported.cached_tokens
+        if row.reported is None and row.tiers:
+            row.reported = sum(row.tiers.values())
+        if reported.prompt_tokens is None:
+            return
+        if reported.counting is None:
+            self.uncounted += 1
+        elif reported.counting == "inclusive":
+            row.reported_prompt = reported.prompt_tokens
+        elif row.reported is not None:
+            written = reported.cache_write_tokens or 0
+            row.reported_prompt = reported.prompt_tokens + row.reported + written
+
+
+def _name(value: str | int | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def _bytes(render: Callable[[], bytes], name: str, place: str) -> Symbols:
+    try:
+        return np.frombuffer(render(), dtype=np.uint8).astype(np.uint32)
+    except UnicodeEncodeError as error:
+        raise InputError(place, name, f"not valid Unicode: {error.reason}") from error
+
+
+def _context(data: HitpathRow) -> Context:
+    told = {k: str(v) for k, v in (data.context or {}).items() if v is not None}
+    return Context(
+        model=told.pop("model", data.model),
+        salt=told.pop("salt", None),
+        adapter=told.pop("adapter", None),
+        media_salt=told.pop("media_salt", None),
+        others=tuple(sorted(told.items())),
+    )

@@ -1,0 +1,113 @@
+"""Mooncake JSONL (FAST'25 release): `timestamp` in ms, lengths, and chained block ids.
+
+The last id may stand for a partial block. The file names no block size: 512 unless its rows
+prove another (or `--block-size` says so, or a `block_size` field stands in the rows).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from hitpath.core import InputError, SettingError
+from hitpath.traces.blocks import (
+    MOONCAKE_BLOCK_SIZE,
+    check_num_ids,
+    infer_block_size,
+    possible_block_sizes,
+)
+from hitpath.traces.decode import RowDecoder, lenient
+from hitpath.traces.rows import Row, TraceBuilder, check_seconds, check_tokens, symbols_from
+from hitpath.traces.table import Trace
+
+NAME = "mooncake"
+Line = tuple[str, bytes]
+
+
+class MooncakeRow(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The fields that hitpath reads."""
+
+    timestamp: int | float
+    input_length: int
+    hash_ids: list[int]
+    output_length: int | None = None
+    session_id: str | int | None = None
+    block_size: int | None = None
+
+
+_Lenient = lenient(MooncakeRow)
+
+
+def recognises(first: dict[str, Any]) -> bool:
+    """Whether a file whose first row is `first` is of this format."""
+    return "hash_ids" in first and "input_length" in first
+
+
+def read(lines: Iterator[Line], builder: TraceBuilder, block_size: int | None) -> Trace:
+    """All rows of one or several files. Raises InputError or SettingError."""
+    decoder = RowDecoder(MooncakeRow, _Lenient, builder.ignored_fields)
+    places: list[str] = []
+    told: dict[int, str] = {}
+
+    def make_row(line: bytes, place: str) -> Row:
+        data = decoder.decode(line, place)
+        if data.block_size is not None:
+            told.setdefault(data.block_size, place)
+        session = data.session_id
+        return Row(
+            id=str(len(builder.rows) + len(builder.skipped)),
+            arrival_s=check_seconds(data.timestamp / 1000, "timestamp", place),
+            prompt=symbols_from(data.hash_ids, np.uint64, "hash_ids", place),
+            prompt_tokens=check_tokens(data.input_length, "input_length", place),
+            output_tokens=None
+            if data.output_length is None
+            else check_tokens(data.output_length, "output_length", place),
+            session=None if session is None else str(session),
+        )
+
+    for place, line in lines:
+        before = len(builder.rows)
+        builder.attempt(lambda line=line, place=place: make_row(line, place), place)
+        places += [place] * (len(builder.rows) - before)
+    size = _block_size(builder, told, block_size)
+    _check_rows(builder, places, size)
+    return builder.build(NAME, "chained", size)
+
+
+def _block_size(builder: TraceBuilder, told: dict[int, str], asked: int | None) -> int:
+    """The rows' own word, else what their lengths prove, else `--block-size`, else 512."""
+    if len(told) > 1:
+        place = list(told.values())[1]
+        raise InputError(place, "block_size", f"{list(told)[1]}, but {list(told)[0]} before")
+    if told:
+        size = next(iter(told))
+        if size < 1:
+            raise InputError(told[size], "block_size", f"must be 1 or more, not {size}")
+        return size
+    num_ids = np.array([len(row.prompt) for row in builder.rows], dtype=np.int64)
+    tokens = np.array([row.prompt_tokens for row in builder.rows], dtype=np.int64)
+    low, high = possible_block_sizes(num_ids, tokens)
+    if asked is not None and low <= asked <= high:
+        return asked
+    size = infer_block_size(num_ids, tokens)
+    if size is not None:
+        return size
+    if low > high:
+        return asked or MOONCAKE_BLOCK_SIZE  # some row contradicts the others: the row check names it
+    cause = f"the file tells none, and its rows fit every size from {low} to {high}; give one"
+    raise SettingError("--block-size", cause)
+
+
+def _check_rows(builder: TraceBuilder, places: list[str], size: int) -> None:
+    """Each row's ids against its length; bad rows leave the builder if they may be skipped."""
+    bad: list[int] = []
+    for i, row in enumerate(builder.rows):
+        try:
+            check_num_ids(len(row.prompt), row.prompt_tokens, size, "hash_ids", places[i])
+        except InputError as error:
+            builder.reject(error)
+            bad.append(i)
+    for i in reversed(bad):
+        del builder.rows[i]
+

@@ -1,0 +1,236 @@
+"""One request on its way from a reader into the table, and the checks that all formats share.
+
+A reader makes a `Row` a request and hands it to `TraceBuilder.add`; the builder checks what no
+single format can know (duplicate ids, mixed kinds, reported counts against the prompt), keeps
+the order of the file, and builds the columns. Nothing is altered silently: whatever is dropped
+is listed, whatever is reordered or ignored is noted.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hitpath.core import ABSENT, InputError
+from hitpath.traces.table import (
+    Context,
+    Identity,
+    Labels,
+    Problem,
+    Runs,
+    Trace,
+    encode_labels,
+    runs_of,
+)
+
+MAX_TOKENS = 1 << 40
+MAX_SECONDS = 1e12
+_TOKEN_LIMIT = 1 << 32
+
+Symbols = NDArray[np.uint32] | NDArray[np.uint64]
+
+
+@dataclass(slots=True)
+class Row:
+    """One request. `prompt` and `output`: symbols; None = the file does not have them.
+
+    `reported`: hit tokens that the engine told; `reported_prompt`: its count of the whole
+    prompt, cached tokens included; `tiers`: the hit by tier. None is "not told", never 0.
+    """
+
+    id: str
+    arrival_s: float
+    prompt: Symbols
+    prompt_tokens: int
+    output: Symbols | None = None
+    output_tokens: int | None = None
+    finish_s: float | None = None
+    session: str | None = None
+    tenant: str | None = None
+    model: str | None = None
+    worker: str | None = None
+    turn: int | None = None
+    context: Context = Context()
+    scope: int = 0
+    reported: int | None = None
+    reported_prompt: int | None = None
+    tiers: dict[str, int] = field(default_factory=dict)
+
+
+def symbols_from(values: list[Any], dtype: type, name: str, place: str) -> Symbols:
+    """A list of JSON integers as an array; InputError names the entry that does not fit."""
+    try:
+        return np.array(values, dtype=dtype) if values else np.zeros(0, dtype=dtype)
+    except (OverflowError, ValueError, TypeError):
+        limit = _TOKEN_LIMIT if dtype is np.uint32 else 1 << 64
+        for i, value in enumerate(values):
+            if not (type(value) is int and 0 <= value < limit):
+                bits = limit.bit_length() - 1
+                cause = f"{value!r} is not an integer from 0 to 2**{bits} - 1"
+                raise InputError(place, f"{name}[{i}]", cause) from None
+        raise
+
+
+def check_seconds(value: float, name: str, place: str) -> float:
+    """A time must be finite and not negative."""
+    if not 0 <= value <= MAX_SECONDS:
+        raise InputError(place, name, f"{value} s is not a time from 0 to {MAX_SECONDS:g} s")
+    return float(value)
+
+
+def check_tokens(value: int, name: str, place: str) -> int:
+    """A token count must not be negative, nor so large that sums could overflow."""
+    if not 0 <= value <= MAX_TOKENS:
+        raise InputError(place, name, f"{value} is not a count from 0 to 2**40")
+    return value
+
+
+def _broken_invariant(row: Row) -> tuple[str, str] | None:
+    """(field, cause) where the reported counts contradict the prompt or each other."""
+    if row.tiers and row.reported is not None and sum(row.tiers.values()) != row.reported:
+        told = " + ".join(f"{n:,} {tier}" for tier, n in row.tiers.items())
+        return "reported.cached_by_tier", f"{told} is not {row.reported:,} cached tokens"
+    if row.reported_prompt is not None and row.reported_prompt != row.prompt_tokens:
+        return (
+            "reported.prompt_tokens",
+            f"{row.reported_prompt:,} tokens, but the prompt here has {row.prompt_tokens:,}",
+        )
+    if row.reported is not None and row.reported > row.prompt_tokens:
+        return (
+            "reported.cached_tokens",
+            f"{row.reported:,} cached of {row.prompt_tokens:,} prompt tokens",
+        )
+    return None
+
+
+class TraceBuilder:
+    """Gathers rows in file order. `skip_bad_rows`: list bad rows instead of raising."""
+
+    def __init__(self, skip_bad_rows: bool = False) -> None:
+        self.rows: list[Row] = []
+        self.skipped: list[Problem] = []
+        self.excluded: dict[int, Problem] = {}
+        self.ignored_fields: Counter[str] = Counter()
+        self.notes: list[str] = []
+        self._skip = skip_bad_rows
+        self._first_place: dict[str, str] = {}
+
+    def reject(self, error: InputError) -> None:
+        """A bad row: raise, or list it under --skip-bad-rows."""
+        if not self._skip:
+            raise error
+        self.skipped.append(Problem(error.place, error.field, error.cause))
+
+    def attempt(self, make_row: Callable[[], Row], place: str, units_agree: bool = True) -> None:
+        """Make one row and add it; an InputError from either goes through `reject`."""
+        try:
+            row = make_row()
+            self._check(row, place)
+        except InputError as error:
+            self.reject(error)
+            return
+        broken = _broken_invariant(row) if units_agree else None
+        if broken is not None:
+            self.excluded[len(self.rows)] = Problem(place, *broken)
+        self._first_place[row.id] = place
+        self.rows.append(row)
+
+    def _check(self, row: Row, place: str) -> None:
+        if row.id in self._first_place:
+            raise InputError(place, "id", f"{row.id!r} stands at {self._first_place[row.id]} too")
+        check_tokens(row.prompt_tokens, "prompt_tokens", place)
+        if row.finish_s is not None and row.finish_s < row.arrival_s:
+            cause = f"{row.finish_s} s is before the arrival at {row.arrival_s} s"
+            raise InputError(place, "finish_s", cause)
+
+    def build(
+        self,
+        format_name: str,
+        identity: Identity,
+        block_size: int | None,
+        *,
+        own_clocks: bool = False,
+        model_is_label: bool = False,
+        report_in_other_units: bool = False,
+    ) -> Trace:
+        """The table, ordered by arrival and then by file (by file alone with `own_clocks`)."""
+        order = np.arange(len(self.rows))
+        if not own_clocks:
+            order = np.argsort([row.arrival_s for row in self.rows], kind="stable")
+            moved = int(np.count_nonzero(order != np.arange(len(order))))
+            if moved:
+                self.notes.append(
+                    f"{moved:,} of {len(order):,} rows did not stand in order of arrival; sorted"
+                )
+        for name, count in sorted(self.ignored_fields.items()):
+            self.notes.append(f"field {name!r} is not one that hitpath reads ({count:,} rows)")
+        place_of = {int(old): new for new, old in enumerate(order)}
+        rows = [self.rows[i] for i in order]
+        excluded = {place_of[i]: problem for i, problem in sorted(self.excluded.items())}
+        return _columns(
+            rows,
+            {
+                "format": format_name,
+                "identity": identity,
+                "block_size": block_size,
+                "excluded": dict(sorted(excluded.items())),
+                "skipped": tuple(self.skipped),
+                "notes": tuple(self.notes),
+                "own_clocks": own_clocks,
+                "model_is_label": model_is_label,
+            },
+            keep_reports=not report_in_other_units,
+        )
+
+
+def _integers(values: list[int | None]) -> NDArray[np.int64]:
+    return np.array([ABSENT if v is None else v for v in values], dtype=np.int64)
+
+
+def _tier_columns(rows: list[Row]) -> dict[str, NDArray[np.int64]]:
+    names = sorted({tier for row in rows for tier in row.tiers})
+    return {name: _integers([row.tiers.get(name) for row in rows]) for name in names}
+
+
+def _workers(rows: list[Row]) -> Labels:
+    values = [row.worker for row in rows]
+    if any(v is None for v in values) and any(v is not None for v in values):
+        values = [v if v is not None else "(not named)" for v in values]
+    return encode_labels(values)
+
+
+def _columns(rows: list[Row], rest: dict[str, Any], keep_reports: bool) -> Trace:
+    dtype = np.uint32 if rest["identity"] in ("tokens", "text") else np.uint64
+    contexts: dict[Context, int] = {}
+    context = [contexts.setdefault(row.context, len(contexts)) for row in rows]
+    empty = np.zeros(0, dtype=dtype)
+    with_output = any(row.output is not None for row in rows)
+    outputs = [row.output if row.output is not None else empty for row in rows]
+    no_runs = Runs(empty, np.zeros(len(rows) + 1, dtype=np.int64))
+    none: list[int | None] = [None] * len(rows)
+    return Trace(
+        ids=tuple(row.id for row in rows),
+        arrival_s=np.array([row.arrival_s for row in rows], dtype=np.float64),
+        finish_s=np.array(
+            [np.nan if row.finish_s is None else row.finish_s for row in rows], dtype=np.float64
+        ),
+        prompt_tokens=np.array([row.prompt_tokens for row in rows], dtype=np.int64),
+        output_tokens=_integers([row.output_tokens for row in rows]),
+        prompts=runs_of([row.prompt for row in rows], dtype),
+        outputs=runs_of(outputs, dtype) if with_output else no_runs,
+        has_output=np.array([row.output is not None for row in rows], dtype=np.bool_),
+        contexts=tuple(contexts),
+        context=np.array(context, dtype=np.int64),
+        scope=np.array([row.scope for row in rows], dtype=np.int64),
+        session=encode_labels([row.session for row in rows]),
+        tenant=encode_labels([row.tenant for row in rows]),
+        model=encode_labels([row.model for row in rows]),
+        worker=_workers(rows),
+        turn=_integers([row.turn for row in rows]),
+        reported_hit=_integers([row.reported for row in rows] if keep_reports else none),
+        reported_tiers=_tier_columns(rows) if keep_reports else {},
+        **rest,
+    )

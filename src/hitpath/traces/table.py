@@ -1,0 +1,138 @@
+"""A trace in memory: flat columns, one row a request, in the order in which they are served.
+
+A prompt is a run of *symbols*: token ids (uint32; `identity` tokens or text) or block ids
+(uint64; chained or content), concatenated over all requests. Times are seconds, lengths
+tokens. Where a file does not say, an integer column holds ABSENT and a time column NaN.
+The table knows nothing of files or of caches.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hitpath.core import ABSENT
+
+Identity = Literal["chained", "content", "tokens", "text", "lengths_only"]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """A column of names, dictionary-encoded: `codes[i]` indexes `names`, or is ABSENT."""
+
+    codes: Ints
+    names: tuple[str, ...]
+
+    @property
+    def known(self) -> bool:
+        """Whether the trace gives this label for any request."""
+        return bool(self.names)
+
+    def of(self, row: int) -> str | None:
+        """The name in one row, None where absent."""
+        code = int(self.codes[row])
+        return None if code == ABSENT else self.names[code]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """All that must be equal for KV to be reusable. `others`: further fields, sorted by name."""
+
+    model: str | None = None
+    salt: str | None = None
+    adapter: str | None = None
+    media_salt: str | None = None
+    others: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Ragged rows in one flat array: row i is `flat[offsets[i]:offsets[i + 1]]`."""
+
+    flat: NDArray[np.uint32] | NDArray[np.uint64]
+    offsets: Ints
+
+    @property
+    def lengths(self) -> Ints:
+        """Symbols in each row."""
+        return np.diff(self.offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A row that was left out: skipped by the reader, or excluded from all sums."""
+
+    place: str
+    field: str
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A whole trace. Shapes: every column has one entry a request (N).
+
+    `scope`: block ids mean the same only within one scope (a file with local ids).
+    `outputs` rows are empty where `has_output` is False. `excluded` maps a row to the input
+    invariant that it breaks: it leaves all sums but still enters the cache state.
+    `own_clocks`: arrival times of different sessions cannot be compared.
+    """
+
+    format: str
+    identity: Identity
+    block_size: int | None
+    ids: tuple[str, ...]
+    arrival_s: Floats
+    finish_s: Floats
+    prompt_tokens: Ints
+    output_tokens: Ints
+    prompts: Runs
+    outputs: Runs
+    has_output: NDArray[np.bool_]
+    contexts: tuple[Context, ...]
+    context: Ints
+    scope: Ints
+    session: Labels
+    tenant: Labels
+    model: Labels
+    worker: Labels
+    turn: Ints
+    reported_hit: Ints
+    reported_tiers: dict[str, Ints]
+    excluded: dict[int, Problem]
+    skipped: tuple[Problem, ...]
+    notes: tuple[str, ...]
+    own_clocks: bool = False
+    model_is_label: bool = False
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def counted(self) -> NDArray[np.bool_]:
+        """Which rows enter the sums."""
+        mask = np.ones(len(self), dtype=np.bool_)
+        mask[list(self.excluded)] = False
+        return mask
+
+
+def encode_labels(values: Sequence[str | None]) -> Labels:
+    """Dictionary-encode a column of optional names in order of first appearance."""
+    codes: dict[str, int] = {}
+    column = np.fromiter(
+        (ABSENT if v is None else codes.setdefault(v, len(codes)) for v in values),
+        dtype=np.int64,
+        count=len(values),
+    )
+    return Labels(column, tuple(codes))
+
+
+def runs_of(rows: Sequence[NDArray[np.uint32] | NDArray[np.uint64]], dtype: type) -> Runs:
+    """Concatenate ragged rows."""
+    offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum([len(row) for row in rows], out=offsets[1:])
+    flat = np.concatenate(rows) if rows else np.zeros(0, dtype=dtype)
+    return Runs(flat.astype(dtype, copy=False), offsets)
