@@ -44,7 +44,11 @@ class Run:
 
 
 def run_process(command: Sequence[str], env: Mapping[str, str] | None = None) -> Run:
-    """Run `command`, its output kept from the terminal; raise if it fails."""
+    """Run `command`, its output kept from the terminal; raise if it fails.
+
+    Byte code may be written, as it is for most users, whatever this environment says.
+    """
+    inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryFile() as output:
         start = time.perf_counter()
         try:
@@ -53,7 +57,7 @@ def run_process(command: Sequence[str], env: Mapping[str, str] | None = None) ->
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **(env or {})},
+                env={**inherited, **(env or {})},
             )
         except OSError as error:
             raise BenchError(f"cannot start {command[0]}: {error.strerror}") from error

@@ -4,7 +4,8 @@
 
 Dynamo takes lists and gives local (unchained) hashes; hitpath takes uint32 arrays and gives chained
 keys. So hitpath is shown from arrays (as its readers produce them) and from lists (conversion
-included, by way of `array`, three times as fast as np.array), and each has its ratio. Last line: one JSON object.
+included, by way of `array`, three times as fast as np.array), and each has its ratio. Last line:
+one JSON object.
 """
 
 import json

@@ -4,10 +4,10 @@
 
 500-block prompts (8k tokens at 16) that share a 64-block root, spread over 8 workers; queries are
 whole prompts in random order. hitpath matches uint64 arrays (as its readers produce them) and, with
-conversion included, lists, which is what Dynamo takes. `store` starts from an empty index, so growth
-is included (mostly the system's first touch of fresh memory); `store_again` follows a removal of
-all. Dynamo's stores are event bytes encoded beforehand. Before timing, both must give the same
-answers. Last line: one JSON object.
+conversion included, lists, which is what Dynamo takes. `store` starts from an empty index, so that
+growth is included (mostly the system's first touch of fresh memory); `store_again` comes after all
+blocks were removed twice. Dynamo's stores are event bytes encoded beforehand. Before timing, both
+must give the same answers. Last line: one JSON object.
 """
 
 import json
@@ -55,7 +55,7 @@ class Ours:
         return self.store_again()
 
     def store_again(self) -> int:
-        """After `remove`: the arrays have their size, as in a fleet that has run for a while."""
+        """After removals: the arrays have their size, as in a fleet that has run for a while."""
         start = time.perf_counter_ns()
         for worker, keys in self._own:
             self.index.store(worker, keys)
@@ -106,11 +106,13 @@ def measure(num_blocks: int, folder: Path, peer: Peer | None, rounds: int) -> di
     queried = NUM_QUERIES * SEQUENCE_BLOCKS
     stored = len(sequences) * (SEQUENCE_BLOCKS - BLOCK_ROOT)
     plan = [("store", stored), ("match", queried), ("match_lists", queried)]
-    own_plan = [*plan, ("remove", stored), ("store_again", stored)]
     times: dict[str, list[float]] = {}
     for _ in range(rounds):
-        for name, num in own_plan:
+        for name, num in [*plan, ("remove", stored)]:
             times.setdefault(name, []).append(getattr(ours, name)() / num)
+        ours.store_again()
+        ours.remove()
+        times.setdefault("store_again", []).append(ours.store_again() / stored)
         if peer:
             for name, num in plan[:2]:
                 times.setdefault(f"dynamo_{name}", []).append(peer.ask(do=name) / num)

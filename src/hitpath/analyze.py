@@ -13,9 +13,11 @@ from hitpath.sim.engines import make_engine
 from hitpath.sim.events import order_events
 from hitpath.sim.fleet import simulate_fleet
 from hitpath.sim.rungs import make_rungs, root_codes
-from hitpath.summary import Analysis, Stages, sum_up
+from hitpath.summary import Analysis, Estimate, Stages, sum_up
+from hitpath.summary.estimate import check_sampled_setting, estimate_trace
 from hitpath.traces import read_trace
 from hitpath.traces.blocking import block_trace, choose_block_size
+from hitpath.traces.sampling import Sampler
 from hitpath.traces.table import Ints, Labels, Trace
 
 
@@ -31,6 +33,31 @@ def analyze(
         paths, block_size=setting.block_size, skip_bad_rows=skip_bad_rows, progress=progress
     )
     return analyze_trace(trace, setting)
+
+
+def estimate(
+    paths: list[str],
+    setting: Setting,
+    *,
+    skip_bad_rows: bool = False,
+    progress: Progress | None = None,
+) -> Estimate:
+    """Estimate the rates of a trace of which only some blocks are kept in memory
+    (`setting.sample_frac`). Raises HitpathError."""
+    check_sampled_setting(setting)
+    assert setting.sample_frac is not None
+    trace = read_trace(
+        paths,
+        block_size=setting.block_size,
+        skip_bad_rows=skip_bad_rows,
+        sampler=Sampler.from_share(setting.sample_frac, setting.seed),
+        progress=progress,
+    )
+    size = choose_block_size(trace, setting.block_size)
+    if size != trace.block_size:
+        cause = f"a sampled trace keeps its own blocks of {trace.block_size} tokens"
+        raise SettingError(f"--block-size {size}", cause)
+    return estimate_trace(trace, setting, make_engine(setting, size))
 
 
 def analyze_trace(trace: Trace, setting: Setting) -> Analysis:

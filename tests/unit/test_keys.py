@@ -125,37 +125,23 @@ def test_views_and_read_only_arrays_are_fine():
     assert block_keys(frozen, 8, 1).tolist() == block_keys(tokens, 8, 1).tolist()
 
 
-@pytest.mark.parametrize("block_size", [0, -1])
-def test_block_size_must_be_positive(block_size):
-    with pytest.raises(ValueError, match="block_size must be at least 1"):
-        block_keys(u32([1]), block_size, 0)
-
-
-@pytest.mark.parametrize("root", [-1, MOD])
-def test_root_must_fit_64_bits(root):
-    with pytest.raises(ValueError, match="root must be in"):
-        block_keys(u32([1]), 1, root)
-
-
-def test_other_dtypes_and_shapes_are_refused():
+def test_bad_arguments_are_refused():
+    for block_size in (0, -1):
+        with pytest.raises(ValueError, match="block_size must be at least 1"):
+            block_keys(u32([1]), block_size, 0)
+    for root in (-1, MOD):
+        with pytest.raises(ValueError, match="root must be in"):
+            block_keys(u32([1]), 1, root)
     with pytest.raises(TypeError, match="tokens must be uint32, got int64"):
         block_keys(np.array([1, 2]), 1, 0)
     with pytest.raises(ValueError, match="one dimension"):
         block_keys(np.zeros((2, 2), dtype=np.uint32), 1, 0)
 
 
-@pytest.mark.parametrize(
-    ("offsets", "message"),
-    [
-        ([0, 3, 2], "must rise"),
-        ([-1, 1, 2], "must rise"),
-        ([0, 1, 4], "must rise"),
-        ([0, 1], "2 r"),
-    ],
-)
-def test_bad_offsets_are_refused(offsets, message):
+@pytest.mark.parametrize("offsets", [[0, 3, 2], [-1, 1, 2], [0, 1, 4], [0, 1]])
+def test_bad_offsets_are_refused(offsets):
     roots = np.zeros(2, dtype=np.uint64)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=r"must rise within|2 roots need 3 offsets, got 2"):
         block_keys_batch(u32([1, 2, 3]), np.array(offsets, dtype=np.int64), 1, roots, True)
 
 
@@ -177,12 +163,9 @@ def test_context_root():
     roots = [base, *map(context_root, others)]
     assert len(set(roots)) == len(roots)
     assert all(0 <= root < MOD for root in roots)
-
-
-@pytest.mark.parametrize("value", [True, 1.5, b"x"])
-def test_context_root_refuses_other_types(value):
-    with pytest.raises(TypeError, match="'salt' must be str, int or None"):
-        context_root({"salt": value})
+    for value in (True, 1.5, b"x"):
+        with pytest.raises(TypeError, match="'salt' must be str, int or None"):
+            context_root({"salt": value})
 
 
 SCRIPT = """
@@ -199,16 +182,13 @@ print(context_root({"model": "m", "salt": "s", "rank": 3}))
 """
 
 
-def run_script(**env):
-    command = [sys.executable, "-W", "error", "-c", SCRIPT]
-    return subprocess.run(
-        command, env={**os.environ, **env}, check=True, capture_output=True, text=True
-    ).stdout
-
-
 def test_same_without_the_jit_and_in_every_process():
-    compiled = run_script(PYTHONHASHSEED="1", NUMBA_DISABLE_JIT="0")
-    assert compiled == run_script(PYTHONHASHSEED="2", NUMBA_DISABLE_JIT="1")
+    def run(**env):
+        command = [sys.executable, "-W", "error", "-c", SCRIPT]
+        return subprocess.check_output(command, env={**os.environ, **env}, text=True)
+
+    compiled = run(PYTHONHASHSEED="1", NUMBA_DISABLE_JIT="0")
+    assert compiled == run(PYTHONHASHSEED="2", NUMBA_DISABLE_JIT="1")
     assert compiled.count("\n") == 11
 
 

@@ -59,7 +59,8 @@ class Ledger:
     @property
     def prompt(self) -> Ints:
         """Prompt tokens."""
-        return self.rungs.model[-1]
+        tokens: Ints = self.rungs.model[-1]
+        return tokens
 
     def total(self, column: Ints) -> int:
         """Sum over the counted rows."""
@@ -119,7 +120,9 @@ def _split(low: Ints, high: Ints, parts: tuple[tuple[str, Ints], ...]) -> dict[s
     return cut
 
 
-def split_by_reach(ledger: Ledger, cause: str, parts: tuple[tuple[str, Ints], ...]) -> dict[str, Ints]:
+def split_by_reach(
+    ledger: Ledger, cause: str, parts: tuple[tuple[str, Ints], ...]
+) -> dict[str, Ints]:
     """Cut one cause's tokens of every row by other reaches than its reasons'."""
     i = CAUSES.index(cause)
     floor = np.maximum(ledger.hit, ledger.rungs.model[0])

@@ -138,7 +138,10 @@ def remove(
 
 @kernel
 def copy_rows(source: Log, slots: Slots, log: Log) -> int:
-    """Move the rows with workers, in order, to an empty log and its slots; returns their number."""
+    """Move the rows with workers, in order, to the front of `log`; returns their number.
+
+    `slots` is all zeros on entry. `log` may be `source` itself: no row moves towards the end.
+    """
     used = 0
     slot_mask = np.uint64(len(slots) - 1)
     for row in range(len(source)):

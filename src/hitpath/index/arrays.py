@@ -6,11 +6,12 @@ duplicate only where two requests computed the same block at the same time) and 
 small dict per worker. As long as a worker has any, removals there also look into that dict, in
 Python: a few times slower, still well under a microsecond a block.
 
-Dead rows stay in the log until it is full; then the live ones are moved, in order, to a log of
-at least twice their number (four times while that is small). So the cost is O(1) a block on
-average, with a pause of 10 to 40 ns a live block at each move. Memory: 24 bytes a row for up to 64
-workers and 8 for each further 64, live rows being all of the log at best and a quarter (small: an
-eighth) just after a move. Limit: 2**31 rows. Not here: persistence, expiry, locks.
+Dead rows stay in the log until it is full. Then the live ones are moved together, in order, within
+the same arrays or, when these are too full (over a half; small ones over a quarter), to larger
+ones. So the cost is O(1) a block on average, with a pause of 10 to 40 ns a live block at each
+move. Memory: 24 bytes a row for up to 64 workers and 8 for each further 64; just after a move
+there are two to four rows a live block (small: four to eight). Limit: 2**31 rows. Not here:
+persistence, expiry, locks.
 """
 
 import numpy as np
@@ -39,6 +40,7 @@ class ArrayIndex:
         ]
         self._extra: list[dict[int, int]] = [{} for _ in range(num_workers)]  # copies beyond one
         self._log = np.zeros((0, self._num_columns), dtype=np.uint64)
+        self._slots = np.zeros(0, dtype=np.uint32)
         self._num_used = 0  # rows of the log, live and dead
         self._num_live = 0
         self._rebuild()
@@ -133,14 +135,21 @@ class ArrayIndex:
         return np.asarray(self._log[:, 1:].any(axis=1))
 
     def _rebuild(self) -> None:
-        """Move the live rows to new arrays with room for growth."""
+        """Move the live rows together, to new arrays if these leave no room for growth."""
         capacity = _MIN_CAPACITY
         while capacity < self._num_live * (4 if self._num_live < _SMALL else 2):
             capacity *= 2
         old = self._log
-        self._log = np.zeros((capacity + 1, self._num_columns), dtype=np.uint64)
-        self._slots = np.zeros(2 * capacity, dtype=np.uint32)
-        self._num_used = _kernels.copy_rows(old, self._slots, self._log)
+        if capacity == len(old) - 1:
+            # In place: rows only move to the front, each after the ones before it. Fresh memory
+            # would cost more than the move itself.
+            self._slots[:] = 0
+            self._num_used = _kernels.copy_rows(old, self._slots, old)
+            old[self._num_used :] = 0
+        else:
+            self._log = np.zeros((capacity + 1, self._num_columns), dtype=np.uint64)
+            self._slots = np.zeros(2 * capacity, dtype=np.uint32)
+            self._num_used = _kernels.copy_rows(old, self._slots, self._log)
         assert self._num_used == self._num_live
 
 

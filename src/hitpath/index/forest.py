@@ -12,45 +12,54 @@ itself. Symbols may be tokens or block ids. Not thread-safe while building; immu
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hitpath._jit import kernel
+from hitpath.core import ABSENT
 
 Ints = NDArray[np.int64]
 Symbols = NDArray[np.uint32] | NDArray[np.uint64]
 
 
-@dataclass(frozen=True, slots=True)
-class Forest:
-    """Shapes: the first four have one entry a node, the last two one a sequence.
+class Tree(NamedTuple):
+    """The nodes, as kernels take them; one entry a node, roots first.
 
-    parent: node above. depth: symbols before the node. length: symbols in it (0 for a root).
-    first: flat position of its first symbol. end: node at which the sequence ends (all of
-    it). match: leading symbols that an earlier sequence has.
+    parent: node above (a root's is itself). depth: symbols before the node. length: symbols in
+    it (0 for a root). first: flat position of its first symbol.
     """
 
     parent: Ints
     depth: Ints
     length: Ints
     first: Ints
+    num_roots: int
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """The tree, and for each sequence: `end`, the node at which it ends (all of it), and
+    `match`, its leading symbols that an earlier sequence has."""
+
+    tree: Tree
     end: Ints
     match: Ints
-    num_roots: int
 
     @property
     def num_nodes(self) -> int:
         """Roots included."""
-        return len(self.parent)
+        return len(self.tree.parent)
 
     def check(self) -> None:
         """Structure: depths add up along parents, every sequence ends where it should."""
-        nodes = np.arange(self.num_roots, self.num_nodes)
-        up = self.parent[nodes]
-        assert np.array_equal(self.depth[nodes], self.depth[up] + self.length[up])
-        assert np.all(self.length[nodes] > 0)
-        assert np.all(self.match <= self.depth[self.end] + self.length[self.end])
+        parent, depth, length, _, num_roots = self.tree
+        nodes = np.arange(num_roots, self.num_nodes)
+        up = parent[nodes]
+        assert np.array_equal(depth[nodes], depth[up] + length[up])
+        assert np.all(length[nodes] > 0)
+        assert np.all(self.match <= depth[self.end] + length[self.end])
 
 
 @kernel
@@ -62,69 +71,79 @@ def _slot_of(symbol: np.uint64, node: int, mask: np.uint64) -> np.uint64:
 
 
 @kernel
-def _find_child(slots: Ints, mask, symbols, parent, first, node, symbol):  # type: ignore[no-untyped-def]
+def _find_child(
+    slots: Ints, symbols: Symbols, tree: Tree, node: int, symbol: np.uint64
+) -> np.int64:
     """Slot that holds the child of `node` on `symbol`, or the empty slot where it belongs."""
+    mask = np.uint64(len(slots) - 1)
     slot = _slot_of(np.uint64(symbol), node, mask)
     while True:
         child = slots[np.int64(slot)]
-        if child < 0 or (parent[child] == node and symbols[first[child]] == symbol):
+        if child < 0 or (tree.parent[child] == node and symbols[tree.first[child]] == symbol):
             return np.int64(slot)
         slot = (slot + np.uint64(1)) & mask
 
 
 @kernel
-def _build(  # type: ignore[no-untyped-def]
-    symbols, starts, lengths, roots, num_roots, parent, depth, length, first, slots, end, match
-):
+def _split(tree: Tree, child: int, upper: int, same: int) -> None:
+    """Make `upper` the first `same` symbols of `child`, which keeps the rest and its number:
+    sequences that end there still do."""
+    tree.parent[upper] = tree.parent[child]
+    tree.depth[upper] = tree.depth[child]
+    tree.length[upper] = same
+    tree.first[upper] = tree.first[child]
+    tree.parent[child] = upper
+    tree.depth[child] += same
+    tree.length[child] -= same
+    tree.first[child] += same
+
+
+@kernel
+def _build(
+    symbols: Symbols,
+    starts: Ints,
+    lengths: Ints,
+    roots: Ints,
+    tree: Tree,
+    slots: Ints,
+    end: Ints,
+    match: Ints,
+) -> int:
     """Insert every sequence; returns the number of nodes. Arrays are filled in place."""
-    mask = np.uint64(len(slots) - 1)
-    num_nodes = num_roots
+    num_nodes = tree.num_roots
     for s in range(len(starts)):
         at = starts[s]
         stop = at + lengths[s]
         node = roots[s]
         matched = lengths[s]
         while at < stop:
-            slot = _find_child(slots, mask, symbols, parent, first, node, symbols[at])
+            slot = _find_child(slots, symbols, tree, node, symbols[at])
             child = slots[slot]
             if child < 0:
                 # [at, stop) is new: a leaf
                 matched = at - starts[s]
                 slots[slot] = num_nodes
-                parent[num_nodes] = node
-                depth[num_nodes] = matched
-                length[num_nodes] = stop - at
-                first[num_nodes] = at
+                tree.parent[num_nodes] = node
+                tree.depth[num_nodes] = matched
+                tree.length[num_nodes] = stop - at
+                tree.first[num_nodes] = at
                 node = num_nodes
                 num_nodes += 1
                 break
-            there = first[child]
-            most = min(length[child], stop - at)
+            there = tree.first[child]
+            most = min(tree.length[child], stop - at)
             same = 1
             while same < most and symbols[there + same] == symbols[at + same]:
                 same += 1
             at += same
-            if same < length[child]:
-                # The upper part becomes a node of its own; the lower one keeps its number, so
-                # that sequences ending there still do.
-                upper = num_nodes
+            node = child
+            if same < tree.length[child]:
+                node = num_nodes
                 num_nodes += 1
-                slots[slot] = upper
-                parent[upper] = node
-                depth[upper] = depth[child]
-                length[upper] = same
-                first[upper] = there
-                parent[child] = upper
-                depth[child] += same
-                length[child] -= same
-                first[child] = there + same
-                lower = _find_child(
-                    slots, mask, symbols, parent, first, upper, symbols[there + same]
-                )
+                slots[slot] = node
+                _split(tree, child, node, same)
+                lower = _find_child(slots, symbols, tree, node, symbols[there + same])
                 slots[lower] = child
-                node = upper
-            else:
-                node = child
         end[s] = node
         match[s] = matched
     return num_nodes
@@ -138,37 +157,29 @@ def build_forest(symbols: Symbols, starts: Ints, lengths: Ints, roots: Ints) -> 
     """
     num_roots = int(roots.max()) + 1 if len(roots) else 0
     most = num_roots + 2 * len(starts)
-    parent = np.arange(most, dtype=np.int64)
     depth, length, first = (np.zeros(most, dtype=np.int64) for _ in range(3))
-    # A root has no symbol of its own: -1 parents keep it from being anybody's child.
-    slots = np.full(1 << max(4, (2 * most).bit_length()), -1, dtype=np.int64)
+    tree = Tree(np.arange(most, dtype=np.int64), depth, length, first, num_roots)
+    slots = np.full(1 << max(4, (2 * most).bit_length()), ABSENT, dtype=np.int64)
     end, match = (np.zeros(len(starts), dtype=np.int64) for _ in range(2))
-    num_nodes = _build(
-        symbols, starts, lengths, roots, num_roots, parent, depth, length, first, slots, end, match
+    n = _build(symbols, starts, lengths, roots, tree, slots, end, match)
+    nodes = Tree(
+        tree.parent[:n].copy(), depth[:n].copy(), length[:n].copy(), first[:n].copy(), num_roots
     )
-    return Forest(
-        parent[:num_nodes].copy(),
-        depth[:num_nodes].copy(),
-        length[:num_nodes].copy(),
-        first[:num_nodes].copy(),
-        end,
-        match,
-        num_roots,
-    )
+    return Forest(nodes, end, match)
 
 
 @kernel
-def _paths(parent, num_roots, end, offsets, nodes):  # type: ignore[no-untyped-def]
+def _paths(tree: Tree, ends: Ints, offsets: Ints, nodes: Ints) -> None:
     """Pass 1 (nodes empty): offsets; pass 2: nodes from the root's child down to the end."""
     fill = len(nodes) > 0
-    for s in range(len(end)):
-        node = end[s]
+    for s in range(len(ends)):
+        node = ends[s]
         count = 0
-        while node >= num_roots:
+        while node >= tree.num_roots:
             if fill:
                 nodes[offsets[s + 1] - 1 - count] = node
             count += 1
-            node = parent[node]
+            node = tree.parent[node]
         if not fill:
             offsets[s + 1] = offsets[s] + count
 
@@ -176,39 +187,41 @@ def _paths(parent, num_roots, end, offsets, nodes):  # type: ignore[no-untyped-d
 def node_paths(forest: Forest, ends: Ints) -> tuple[Ints, Ints]:
     """(offsets [len(ends) + 1], nodes): the path to each end node, top down, roots left out."""
     offsets = np.zeros(len(ends) + 1, dtype=np.int64)
-    nothing = np.zeros(0, dtype=np.int64)
-    _paths(forest.parent, forest.num_roots, ends, offsets, nothing)
+    _paths(forest.tree, ends, offsets, np.zeros(0, dtype=np.int64))
     nodes = np.zeros(int(offsets[-1]), dtype=np.int64)
     if len(nodes):
-        _paths(forest.parent, forest.num_roots, ends, offsets, nodes)
+        _paths(forest.tree, ends, offsets, nodes)
     return offsets, nodes
 
 
 @kernel
-def _match_by_label(parent, depth, length, num_roots, end, label, slots, keys, best):  # type: ignore[no-untyped-def]
+def _match_by_label(
+    tree: Tree, ends: Ints, labels: Ints, slots: Ints, keys: Ints, best: Ints
+) -> int:
+    """Returns how many sequences were done before the table of marks became too full."""
     mask = np.uint64(len(slots) - 1)
     used = 0
-    for s in range(len(end)):
-        if label[s] < 0:
+    for s in range(len(ends)):
+        if labels[s] < 0:
             continue
-        node = end[s]
-        while node >= num_roots:
-            slot = _slot_of(np.uint64(label[s]), node, mask)
+        node = ends[s]
+        while node >= tree.num_roots:
+            slot = _slot_of(np.uint64(labels[s]), node, mask)
             while slots[np.int64(slot)] >= 0 and not (
-                slots[np.int64(slot)] == node and keys[np.int64(slot)] == label[s]
+                slots[np.int64(slot)] == node and keys[np.int64(slot)] == labels[s]
             ):
                 slot = (slot + np.uint64(1)) & mask
             if slots[np.int64(slot)] == node:
                 # Marked: so are all nodes above. Everything down to its end was shared.
-                best[s] = depth[node] + length[node]
+                best[s] = tree.depth[node] + tree.length[node]
                 break
             if used * 2 >= len(slots):
                 return s
             slots[np.int64(slot)] = node
-            keys[np.int64(slot)] = label[s]
+            keys[np.int64(slot)] = labels[s]
             used += 1
-            node = parent[node]
-    return len(end)
+            node = tree.parent[node]
+    return len(ends)
 
 
 def match_by_label(forest: Forest, ends: Ints, labels: Ints) -> Ints:
@@ -218,35 +231,22 @@ def match_by_label(forest: Forest, ends: Ints, labels: Ints) -> Ints:
     """
     size = 1 << max(6, (4 * len(ends)).bit_length())
     while True:
-        best = np.zeros(len(ends), dtype=np.int64)
-        slots = np.full(size, -1, dtype=np.int64)
-        keys = np.zeros(size, dtype=np.int64)
-        done = _match_by_label(
-            forest.parent,
-            forest.depth,
-            forest.length,
-            forest.num_roots,
-            ends,
-            labels,
-            slots,
-            keys,
-            best,
-        )
-        if done == len(ends):
+        best, keys = np.zeros(len(ends), dtype=np.int64), np.zeros(size, dtype=np.int64)
+        slots = np.full(size, ABSENT, dtype=np.int64)
+        if _match_by_label(forest.tree, ends, labels, slots, keys, best) == len(ends):
             return best
         size *= 2
 
 
 @kernel
-def _visits(parent, order, num_roots, visits):  # type: ignore[no-untyped-def]
+def _visits(tree: Tree, order: Ints, counts: Ints) -> None:
     for node in order:
-        if node >= num_roots:
-            visits[parent[node]] += visits[node]
+        if node >= tree.num_roots:
+            counts[tree.parent[node]] += counts[node]
 
 
 def visits(forest: Forest, ends: Ints) -> Ints:
     """How many of the sequences pass through each node; [num_nodes]."""
     counts = np.bincount(ends, minlength=forest.num_nodes).astype(np.int64)
-    deepest_first = np.argsort(-forest.depth, kind="stable")
-    _visits(forest.parent, deepest_first, forest.num_roots, counts)
+    _visits(forest.tree, np.argsort(-forest.tree.depth, kind="stable"), counts)
     return counts

@@ -27,7 +27,7 @@ def document(analysis: Analysis, model: ModelKV | None) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "trace": trace_part(analysis),
-        "setting": _setting(analysis),
+        "setting": setting_part(analysis),
         "model": asdict(model) if model is not None else None,
         "hit_rate": asdict(analysis.hit_rate),
         "steady": asdict(analysis.steady),
@@ -46,9 +46,7 @@ def document(analysis: Analysis, model: ModelKV | None) -> dict[str, Any]:
             "by": "request" if analysis.trace.own_clocks else "arrival_s",
             "windows": [asdict(window) for window in analysis.over_time],
         },
-        "origin": None
-        if analysis.origin is None
-        else {name: value for name, value in asdict(analysis.origin).items()},
+        "origin": None if analysis.origin is None else asdict(analysis.origin),
         "origin_not_known": analysis.no_origin_why or None,
         "sharing": {
             "held_per_request_tokens": ledger.total(ledger.prompt),
@@ -88,7 +86,7 @@ def trace_part(analysis: Analysis) -> dict[str, Any]:
     }
 
 
-def _setting(analysis: Analysis) -> dict[str, Any]:
+def setting_part(analysis: Analysis) -> dict[str, Any]:
     setting = analysis.setting
     capacity = analysis.engine.capacity_blocks
     return {
@@ -175,13 +173,12 @@ def ladder_part(analysis: Analysis) -> list[dict[str, Any]]:
 def curve_capacities(curve: Curve, also: list[int]) -> Ints:
     """Capacities in blocks at which the curve is drawn: all where few, else spaced evenly in
     the logarithm, with the marks."""
-    last = len(curve.hits) - 1
-    while last > 0 and curve.hits[last - 1] == curve.ceiling:
-        last -= 1
+    last = curve.largest // curve.step
     if last <= NUM_CURVE_POINTS:
-        points = np.arange(1, last + 1)
+        points = np.arange(1, last + 1) * curve.step
     else:
-        points = np.unique(np.geomspace(1, last, NUM_CURVE_POINTS).round().astype(np.int64))
+        spaced = np.geomspace(1, last, NUM_CURVE_POINTS).round().astype(np.int64)
+        points = np.unique(spaced) * curve.step
     return np.unique(np.r_[points, [c for c in also if c > 0]]).astype(np.int64)
 
 

@@ -51,7 +51,7 @@ def write_ledger(analysis: Analysis, file: IO[bytes]) -> None:
         return pa.array(column, mask=(column == ABSENT) | unknown)
 
     def labels(column: Labels) -> Any:
-        codes = pa.array(column.codes.astype(np.int32), mask=column.codes == ABSENT)
+        codes: Any = pa.array(column.codes.astype(np.int32), mask=column.codes == ABSENT)
         return pa.DictionaryArray.from_arrays(codes, pa.array(column.names, type=pa.string()))
 
     columns: dict[str, Any] = {

@@ -4,18 +4,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, Any
 
 import msgspec
 from rich.console import Console
 
 from hitpath._jit import num_uncached_kernels
-from hitpath.analyze import analyze
-from hitpath.core import OutputError, Progress, Setting
+from hitpath.analyze import analyze, estimate
+from hitpath.core import OutputError, Progress, Setting, SettingError
 from hitpath.cost.models import ModelKV
 from hitpath.report.document import document
 from hitpath.report.output import STDOUT, write_whole
 from hitpath.report.rows import write_ledger, write_per_request
+from hitpath.report.sampled import print_sampled, sampled_document
 from hitpath.report.terminal import WIDTH, print_report
 from hitpath.summary import Analysis
 
@@ -47,16 +48,46 @@ def run_analysis(
     """Analyse, write every file, then print the page unless standard output is taken."""
     outputs.check()
     announce_compilation()
+    if setting.sample_frac is not None:
+        _run_estimate(traces, setting, model, skip_bad_rows, outputs)
+        return
     with _progress() as progress:
         analysis = analyze(traces, setting, skip_bad_rows=skip_bad_rows, progress=progress)
     write_outputs(analysis, model, outputs)
 
 
+def _run_estimate(
+    traces: list[str],
+    setting: Setting,
+    model: ModelKV | None,
+    skip_bad_rows: bool,
+    outputs: Outputs,
+) -> None:
+    for option, path in (
+        ("--per-request", outputs.per_request),
+        ("--ledger", outputs.ledger),
+        ("--svg", outputs.svg),
+    ):
+        if path is not None:
+            raise SettingError(option, "needs the whole trace; leave out --sample")
+    with _progress() as progress:
+        estimated = estimate(traces, setting, skip_bad_rows=skip_bad_rows, progress=progress)
+    if outputs.json is not None:
+        write_json(outputs.json, sampled_document(estimated, model))
+    if outputs.json != STDOUT:
+        print_sampled(estimated, model, _page())
+
+
+def write_json(path: str, content: dict[str, Any]) -> None:
+    """One indented JSON document."""
+    text = msgspec.json.format(msgspec.json.encode(content), indent=2)
+    write_whole(path, lambda file: _write_line(file, text))
+
+
 def write_outputs(analysis: Analysis, model: ModelKV | None, outputs: Outputs) -> None:
     """All files whole, or an OutputError."""
     if outputs.json is not None:
-        text = msgspec.json.format(msgspec.json.encode(document(analysis, model)), indent=2)
-        write_whole(outputs.json, lambda file: _write_line(file, text))
+        write_json(outputs.json, document(analysis, model))
     if outputs.per_request is not None:
         write_whole(outputs.per_request, lambda file: write_per_request(analysis, file))
     if outputs.ledger is not None:
@@ -74,7 +105,9 @@ def _write_line(file: IO[bytes], text: bytes) -> None:
 
 def _page() -> Console:
     console = Console(highlight=False)
-    return Console(highlight=False, width=min(WIDTH, console.width) if console.is_terminal else WIDTH)
+    return Console(
+        highlight=False, width=min(WIDTH, console.width) if console.is_terminal else WIDTH
+    )
 
 
 def _picture(analysis: Analysis, model: ModelKV | None) -> bytes:

@@ -21,11 +21,12 @@ from hitpath.report.document import (
     trace_part,
 )
 from hitpath.report.terminal_sharing import sharing_sections
-from hitpath.report.text_parts import NOT_KNOWN, bar, count, levels, percent, seconds, table
+from hitpath.report.text_parts import bar, count, levels, percent, seconds, table
 from hitpath.summary import Analysis
 
 WIDTH = 110
 _MOST_LISTED = 10
+_PLOT_DECADES = 3
 _WHO_CAN_ACT = {
     "ineligible": "engine and model settings",
     "in_flight": "admission, scheduling",
@@ -68,7 +69,10 @@ def sections(analysis: Analysis, model: ModelKV | None) -> Iterable[RenderableTy
     yield _titled("Hit rate", _rates(analysis))
     yield _titled("Where every prompt token went", _causes(analysis))
     yield _titled("Ladder: what would have hit if …", _ladder(analysis))
-    yield _titled("Cache size (LRU, one cache for all requests, exact at every size)", _capacity(analysis, model))
+    yield _titled(
+        "Cache size (LRU, one cache for all requests, exact at every size)",
+        _capacity(analysis, model),
+    )
     for title, part in sharing_sections(analysis):
         yield _titled(title, part)
     if analysis.over_time:
@@ -123,7 +127,7 @@ def _problems(analysis: Analysis) -> Iterable[RenderableType]:
         ("Excluded rows", list(analysis.trace.excluded.values())),
     ):
         if problems:
-            shown = table("row", "field", "cause", left=3)
+            shown = table("row<", "field<", "cause~")
             for problem in problems[:_MOST_LISTED]:
                 shown.add_row(problem.place, problem.field, problem.cause)
             if len(problems) > _MOST_LISTED:
@@ -132,8 +136,7 @@ def _problems(analysis: Analysis) -> Iterable[RenderableType]:
 
 
 def _rates(analysis: Analysis) -> RenderableType:
-    shown = table("", "whole trace", "second half", "", "what it is", left=1)
-    shown.columns[3].justify = shown.columns[4].justify = "left"
+    shown = table("<", "whole trace", "second half", "<", "what it is~")
     for name, (label, meaning) in _RATE_NAMES.items():
         whole = getattr(analysis.hit_rate, name)
         strong = "bold" if name == "token_weighted" else ""
@@ -157,42 +160,48 @@ def _has_reports(analysis: Analysis) -> bool:
 def _causes(analysis: Analysis) -> RenderableType:
     tokens = tokens_part(analysis)
     prompt = tokens["prompt"]
-    shown = table("label", "tokens", "share", "requests", "", "who can act", left=1)
-    shown.columns[4].justify = shown.columns[5].justify = "left"
+    shown = table("label<", "tokens", "share", "requests", "<", "who can act~")
 
-    def row(name: str, value: int | None, requests: int | None, note: str) -> None:
-        share = None if value is None else ratio(value, prompt)
+    def row(name: str, value: int, requests: int | None, note: str) -> None:
+        part = name.startswith(" ")
+        share = ratio(value, prompt)
         shown.add_row(
-            Text(name.strip().replace("_", " ") if not name.startswith(" ") else name),
-            count(value) if value is not None else NOT_KNOWN,
-            percent(share) if value is not None else "",
+            name if part else name.replace("_", " "),
+            count(value),
+            percent(share),
             "" if requests is None else count(requests),
-            bar(share, 20, _STYLES.get(name, "cyan")) if not name.startswith(" ") else "",
+            "" if part else bar(share, 16, _STYLES.get(name, "cyan")),
             Text(note, style="dim"),
+            style="dim" if part or not value else "",
         )
 
     touched = int((analysis.ledger.hit[analysis.ledger.counted] > 0).sum())
     row("hit", tokens["hit"], touched, _tiers(tokens["hit_by_tier"]))
     for cause in CAUSES:
-        value, requests = tokens["causes"][cause], tokens["requests_touched"][cause]
-        note = _WHO_CAN_ACT[cause] if value is not None else tokens["not_known"][cause]
-        if value is not None and cause in tokens["notes"]:
-            note += " (a lower bound)"
-        row(cause, value, requests, note)
+        value = tokens["causes"][cause]
+        if value is None:
+            continue
+        note = _WHO_CAN_ACT[cause]
+        if cause in tokens["notes"]:
+            note += " (lower bound)"
+        row(cause, value, tokens["requests_touched"][cause], note)
         for reason, part in tokens["reasons"].get(cause, {}).items():
-            if part and value:
-                row(f"  of it: {reason.replace('_', ' ')}", part, None, "")
+            if part:
+                row(f"  {reason.replace('_', ' ')}", part, None, "")
         if cause == "evicted" and value and tokens["evicted_split"]:
             split = tokens["evicted_split"]
-            row("  a better order keeps", split["policy"], None, "clairvoyant, same size")
-            row("  no order keeps", split["capacity"], None, "only a larger cache")
+            row("    a better order keeps", split["policy"], None, "clairvoyant, same size")
+            row("    no order keeps", split["capacity"], None, "only a larger cache")
     if tokens["unexplained"]:
         row("unexplained", tokens["unexplained"], None, "reported below the model")
     shown.add_section()
-    shown.add_row(Text("prompt", style="bold"), Text(count(prompt), style="bold"), percent(1.0) if prompt else "–")
+    shown.add_row("prompt", count(prompt), percent(ratio(prompt, prompt)), style="bold")
     if tokens["excess"]:
-        shown.add_row("excess (beside the sum)", count(tokens["excess"]), "", "", "", "reported above the model")
-    return shown
+        row("excess (beside the sum)", tokens["excess"], None, "reported above the model")
+    unknown = "; ".join(
+        f"{cause.replace('_', ' ')} ({why})" for cause, why in tokens["not_known"].items()
+    )
+    return Group(shown, Text(f"not known, so counted in the next label: {unknown}", style="dim"))
 
 
 def _tiers(by_tier: dict[str, int]) -> str:
@@ -201,8 +210,7 @@ def _tiers(by_tier: dict[str, int]) -> str:
 
 
 def _ladder(analysis: Analysis) -> RenderableType:
-    shown = table("rung", "tokens", "hit rate", "", left=1)
-    shown.columns[3].justify = "left"
+    shown = table("rung<", "tokens", "hit rate", "<")
     for rung in ladder_part(analysis):
         if rung["tokens"] is None:
             continue
@@ -219,12 +227,16 @@ def _capacity(analysis: Analysis, model: ModelKV | None) -> RenderableType:
     curve = analysis.curve
     prompt = analysis.ledger.total(analysis.ledger.prompt)
     ceiling = ratio(curve.ceiling * curve.block_size, prompt)
-    columns = ["share of the ceiling", "hit rate", "smallest cache, tokens"]
+    columns = ["of the ceiling<", "hit rate", "smallest cache, tokens"]
     if model is not None:
-        columns.append(f"GiB of {model.name} KV ({model.kv_dtype})")
-    shown = table(*columns, left=1)
+        columns.append(f"GiB, {model.name} {model.kv_dtype}")
+    shown = table(*columns)
     for share, tokens in capacity_for(curve).items():
-        rate = None if tokens is None else ratio(curve.at(tokens // curve.block_size) * curve.block_size, prompt)
+        rate = (
+            None
+            if tokens is None
+            else ratio(curve.at(tokens // curve.block_size) * curve.block_size, prompt)
+        )
         cells = [f"{float(share):.0%}", percent(rate), count(tokens)]
         if model is not None:
             cells.append("–" if tokens is None else f"{model.gib(tokens):,.1f}")
@@ -242,7 +254,8 @@ def _plot(analysis: Analysis, width: int = 40, height: int = 7) -> RenderableTyp
     if not ceiling:
         return Text("nothing is ever reused", style="dim")
     largest = curve.smallest_for(1.0) or 1
-    xs = [largest ** (i / (width - 1)) for i in range(width)]
+    smallest = max(1.0, largest / 10**_PLOT_DECADES)
+    xs = [smallest * (largest / smallest) ** (i / (width - 1)) for i in range(width)]
     shares = [curve.at(int(x)) / ceiling for x in xs]
     lines = []
     for row in range(height, 0, -1):
@@ -253,7 +266,7 @@ def _plot(analysis: Analysis, width: int = 40, height: int = 7) -> RenderableTyp
         edge = "ceiling ┤" if row == height else "      0 ┤" if row == 1 else "        │"
         lines.append(Text.assemble((edge, "dim"), ("".join(cells), "cyan")))
     right = f"{largest * curve.block_size:,} tokens"
-    left = f"{curve.block_size:,}"
+    left = f"{int(smallest) * curve.block_size:,}"
     axis = "         " + left + " " * max(1, width - len(left) - len(right)) + right
     lines.append(Text(axis, style="dim"))
     lines.append(Text("         cache size, logarithmic", style="dim"))
@@ -267,7 +280,7 @@ def _over_time(analysis: Analysis) -> RenderableType:
     top = max([r for r in [*rates, *means] if r is not None], default=0.0)
     loads = [w.prompt_tokens for w in windows]
     most = max(loads, default=0)
-    shown = table("", "", "lowest", "highest", left=2)
+    shown = table("<", "<", "lowest", "highest")
     for name, values in (("token-weighted", rates), ("request mean", means)):
         known = [v for v in values if v is not None]
         low, high = (min(known), max(known)) if known else (None, None)

@@ -18,7 +18,10 @@ def sharing_sections(analysis: Analysis) -> Iterable[tuple[str, RenderableType]]
     """(title, part) of every section that this trace can fill."""
     yield "Sharing", _sharing(analysis)
     if analysis.groups["turn"]:
-        yield "By turn of the session", _groups(analysis.groups["turn"], len(analysis.groups["turn"]))
+        yield (
+            "By turn of the session",
+            _groups(analysis.groups["turn"], len(analysis.groups["turn"])),
+        )
     if analysis.prefixes:
         yield "Biggest shared stretches of prompt", _prefixes(analysis)
     if analysis.gaps.tokens:
@@ -35,7 +38,8 @@ def _sharing(analysis: Analysis) -> RenderableType:
     factor = ratio(prompt, once)
     lines: list[RenderableType] = [
         Text(
-            f"KV of every prompt: {count(prompt)} tokens held once a request, {count(once)} held once"
+            f"KV of every prompt: {count(prompt)} tokens held once a request, "
+            f"{count(once)} held once"
             + ("" if factor is None else f": sharing factor {factor:.2f}")
         )
     ]
@@ -50,8 +54,7 @@ def _sharing(analysis: Analysis) -> RenderableType:
     if origin.no_session:
         rows.append(("request without a session", origin.no_session))
     total = sum(tokens for _, tokens in rows)
-    shown = table("hits by origin", "tokens", "share", "", left=1)
-    shown.columns[3].justify = "left"
+    shown = table("hits by origin<", "tokens", "share", "<")
     for name, tokens in rows:
         share = ratio(tokens, total)
         shown.add_row(name, count(tokens), percent(share), bar(share, 20, "green"))
@@ -60,8 +63,7 @@ def _sharing(analysis: Analysis) -> RenderableType:
 
 def _prefixes(analysis: Analysis) -> RenderableType:
     total = analysis.ledger.total(analysis.ledger.prompt) - analysis.held_once_tokens
-    shown = table("prompt tokens", "requests", "reusable tokens", "share", "first in request", left=1)
-    shown.columns[4].justify = "left"
+    shown = table("prompt tokens<", "requests", "reusable tokens", "share", "first in request<")
     for prefix in analysis.prefixes:
         shown.add_row(
             f"{prefix.begin_token:,} to {prefix.end_token:,}",
@@ -76,8 +78,7 @@ def _prefixes(analysis: Analysis) -> RenderableType:
 
 def _gaps(analysis: Analysis) -> RenderableType:
     gaps = analysis.gaps
-    shown = table("kept at least", "reusable tokens still there", "share", "", left=1)
-    shown.columns[3].justify = "left"
+    shown = table("kept at least<", "reusable tokens still there", "share", "<")
     for ttl, tokens in zip(TTLS_S, gaps.within, strict=True):
         share = ratio(tokens, gaps.tokens)
         shown.add_row(seconds(ttl), count(tokens), percent(share), bar(share, 20, "cyan"))
@@ -90,8 +91,7 @@ def _gaps(analysis: Analysis) -> RenderableType:
 
 
 def _groups(groups: list[Group], most: int) -> RenderableType:
-    shown = table("", "requests", "prompt tokens", "hit tokens", "hit rate", "possible", "", left=1)
-    shown.columns[6].justify = "left"
+    shown = table("<", "requests", "prompt tokens", "hit tokens", "hit rate", "possible", "<")
     for group in groups[:most]:
         shown.add_row(
             group.name,

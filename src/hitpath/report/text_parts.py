@@ -8,7 +8,6 @@ from rich.text import Text
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _LEVELS = "▁▂▃▄▅▆▇█"
-NOT_KNOWN = Text("not known", style="dim italic")
 
 
 def count(tokens: int | None) -> str:
@@ -46,23 +45,22 @@ def levels(rates: Sequence[float | None], top: float) -> str:
     return "".join("·" if r is None else _LEVELS[round(r / top * steps)] for r in rates)
 
 
-def table(*columns: str, left: int = 1, title: str | None = None) -> Table:
-    """A light table: the first `left` columns to the left, the rest to the right."""
+def table(*columns: str) -> Table:
+    """A light table. A name that ends in `<` is set to the left, in `~` to the left and may
+    wrap (for prose); others are numbers, to the right, and never cut."""
     made = Table(
         box=box.SIMPLE_HEAD,
-        title=title,
-        title_justify="left",
-        title_style="bold",
         header_style="dim",
         pad_edge=False,
         show_edge=False,
     )
-    for i, name in enumerate(columns):
-        is_left = i < left
+    for name in columns:
+        prose = name.endswith("~")
         made.add_column(
-            name,
-            justify="left" if is_left else "right",
-            no_wrap=not is_left,
-            overflow="fold" if is_left else "ellipsis",
+            name.rstrip("<~"),
+            justify="left" if prose or name.endswith("<") else "right",
+            no_wrap=not prose,
+            overflow="fold",
+            ratio=1 if prose else None,
         )
     return made

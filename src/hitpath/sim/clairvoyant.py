@@ -9,20 +9,23 @@ block under the last-token rule, a finish), it is dropped first.
 """
 
 import heapq
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hitpath._jit import kernel
-from hitpath.index.forest import node_paths
+from hitpath.index.forest import Tree, node_paths
 from hitpath.sim.events import Events
 from hitpath.traces.table import Ints
 
+Mask = NDArray[np.bool_]
 MAX_TOUCHES = 100_000_000
 """Above this many (event, node) pairs the bound is not computed: about 4 GB of arrays."""
 
 
 @kernel
-def _touches_by_node(num_nodes, offsets, nodes, begin, event):  # type: ignore[no-untyped-def]
+def _touches_by_node(num_nodes: int, offsets: Ints, nodes: Ints, begin: Ints, event: Ints) -> None:
     """Group the pairs (event, node) by node, events rising."""
     for node in nodes:
         begin[node + 1] += 1
@@ -35,59 +38,77 @@ def _touches_by_node(num_nodes, offsets, nodes, begin, event):  # type: ignore[n
             fill[nodes[i]] += 1
 
 
+class _Touches(NamedTuple):
+    """Pairs (event, node) both ways: event e touches nodes[offsets[e]:offsets[e + 1]], top
+    down; node n is touched at event[begin[n]:begin[n + 1]]."""
+
+    offsets: Ints
+    nodes: Ints
+    begin: Ints
+    event: Ints
+
+
 @kernel
-def _run(  # type: ignore[no-untyped-def]
-    depth,
-    length,
-    request,
-    is_lookup,
-    is_insert,
-    limit,
-    capacity,
-    offsets,
-    nodes,
-    begin,
-    event,
-    hit_blocks,
-):
-    num_nodes = len(depth)
-    kept = np.zeros(num_nodes, dtype=np.int64)
-    next_use = np.full(num_nodes, -1, dtype=np.int64)
-    at = begin[:-1].copy()
+def _worth(tree: Tree, node: int, following: int, request: Ints, lookup: Mask, limit: Ints) -> int:
+    """How many leading blocks of a node its next event counts as hits."""
+    if not lookup[following]:
+        return 0
+    room: int = limit[request[following]] - tree.depth[node]
+    worth: int = max(0, min(tree.length[node], room))
+    return worth
+
+
+@kernel
+def _hits(tree: Tree, touches: _Touches, e: int, kept: Ints) -> int:
+    """Leading kept blocks of the prompt that event e looks up."""
+    hits = 0
+    for i in range(touches.offsets[e], touches.offsets[e + 1]):
+        node = touches.nodes[i]
+        if tree.depth[node] != hits or kept[node] == 0:
+            break
+        hits += kept[node]
+    return hits
+
+
+@kernel
+def _run(
+    tree: Tree,
+    touches: _Touches,
+    request: Ints,
+    lookup: Mask,
+    insert: Mask,
+    limit: Ints,
+    capacity: int,
+    hit_blocks: Ints,
+) -> None:
+    kept = np.zeros(len(tree.parent), dtype=np.int64)
+    next_use = np.full(len(tree.parent), -1, dtype=np.int64)
+    at = touches.begin[:-1].copy()
     used = 0
-    heap = [(0, 0, -1)]
+    heap = [(0, 0, -1)]  # (minus next use, minus depth, node): the least wanted first
     heapq.heappop(heap)
     for e in range(len(request)):
-        if is_lookup[e]:
-            hits = 0
-            for i in range(offsets[e], offsets[e + 1]):
-                node = nodes[i]
-                if depth[node] != hits or kept[node] == 0:
-                    break
-                hits += kept[node]
-            hit_blocks[request[e]] = min(hits, limit[request[e]])
-        for i in range(offsets[e], offsets[e + 1]):
-            node = nodes[i]
-            while at[node] < begin[node + 1] and event[at[node]] <= e:
+        if lookup[e]:
+            hit_blocks[request[e]] = min(_hits(tree, touches, e, kept), limit[request[e]])
+        for i in range(touches.offsets[e], touches.offsets[e + 1]):
+            node = touches.nodes[i]
+            while at[node] < touches.begin[node + 1] and touches.event[at[node]] <= e:
                 at[node] += 1
-            if not is_insert[e]:
+            if not insert[e]:
                 continue
             used -= kept[node]
             kept[node] = 0
             next_use[node] = -1
-            if at[node] < begin[node + 1]:
-                following = event[at[node]]
-                if is_lookup[following]:
-                    room = limit[request[following]] - depth[node]
-                    kept[node] = max(0, min(length[node], room))
-                    next_use[node] = following
+            if at[node] < touches.begin[node + 1]:
+                next_use[node] = touches.event[at[node]]
+                kept[node] = _worth(tree, node, next_use[node], request, lookup, limit)
             if kept[node] > 0:
                 used += kept[node]
-                heapq.heappush(heap, (-next_use[node], -depth[node], node))
+                heapq.heappush(heap, (-next_use[node], -tree.depth[node], node))
         while used > capacity:
             soon, deep, node = heapq.heappop(heap)
             if kept[node] == 0 or next_use[node] != -soon:
-                continue
+                continue  # an older entry of a node that was used since
             dropped = min(kept[node], used - capacity)
             kept[node] -= dropped
             used -= dropped
@@ -111,17 +132,13 @@ def clairvoyant_hits(events: Events, limit: Ints, capacity_blocks: int) -> Ints 
     _touches_by_node(forest.num_nodes, offsets, nodes, begin, event)
     hit_blocks = np.zeros(len(limit), dtype=np.int64)
     _run(
-        forest.depth,
-        forest.length,
+        forest.tree,
+        _Touches(offsets, nodes, begin, event),
         events.request,
         events.lookup_end >= 0,
         events.insert_end >= 0,
         limit,
         capacity_blocks,
-        offsets,
-        nodes,
-        begin,
-        event,
         hit_blocks,
     )
     return hit_blocks

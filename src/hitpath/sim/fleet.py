@@ -11,11 +11,13 @@ from its end. Cost: a few entries a request, whatever the prompt's length.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from hitpath._jit import kernel
 from hitpath.core import ABSENT
+from hitpath.index.forest import Tree
 from hitpath.routing.policies import longest_match
 from hitpath.sim.events import Events
 from hitpath.traces.table import Ints
@@ -39,133 +41,151 @@ class FleetOutcome:
         assert np.all((self.worker >= 0) & (self.worker < self.num_workers))
 
 
+class _Entries(NamedTuple):
+    """Entry e: worker `owner[e]` holds the first `resident[e]` blocks of a node. `first[node]`
+    and `sibling[e]` chain a node's entries; `newer[e]` and `older[e]` a worker's, ABSENT ends.
+    """
+
+    first: Ints
+    sibling: Ints
+    owner: Ints
+    resident: Ints
+    newer: Ints
+    older: Ints
+
+
+class _Workers(NamedTuple):
+    """One entry a worker: ends of its list, blocks in use, tokens computed, and scratch: the
+    leading blocks that it holds of the prompt at hand."""
+
+    newest: Ints
+    oldest: Ints
+    used: Ints
+    load: Ints
+    held: Ints
+
+
+class _Requests(NamedTuple):
+    """One entry a request: what is given, then what is found out."""
+
+    given: Ints
+    limit: Ints
+    prompt_tokens: Ints
+    worker: Ints
+    resident: Ints
+    best: Ints
+
+
 @kernel
-def _unlink(entry, owner, newer, older, head, tail):  # type: ignore[no-untyped-def]
-    before, after = newer[entry], older[entry]
+def _unlink(entries: _Entries, workers: _Workers, entry: int, w: int) -> None:
+    before, after = entries.newer[entry], entries.older[entry]
     if before >= 0:
-        older[before] = after
+        entries.older[before] = after
     else:
-        head[owner] = after
+        workers.newest[w] = after
     if after >= 0:
-        newer[after] = before
+        entries.newer[after] = before
     else:
-        tail[owner] = before
+        workers.oldest[w] = before
 
 
 @kernel
-def _push(entry, owner, newer, older, head, tail):  # type: ignore[no-untyped-def]
-    newer[entry] = -1
-    older[entry] = head[owner]
-    if head[owner] >= 0:
-        newer[head[owner]] = entry
+def _push(entries: _Entries, workers: _Workers, entry: int, w: int) -> None:
+    newest = workers.newest[w]
+    entries.newer[entry] = -1
+    entries.older[entry] = newest
+    if newest >= 0:
+        entries.newer[newest] = entry
     else:
-        tail[owner] = entry
-    head[owner] = entry
+        workers.oldest[w] = entry
+    workers.newest[w] = entry
 
 
 @kernel
-def _look_up(node, parent, depth, length, num_roots, path, first_entry, sibling, owner, resident, held):  # type: ignore[no-untyped-def] # noqa: E501
+def _look_up(tree: Tree, entries: _Entries, held: Ints, node: int, path: Ints) -> None:
     """Fill held[v] = leading ids that worker v holds of the path to `node`."""
     held[:] = 0
     count = 0
-    while node >= num_roots:
+    while node >= tree.num_roots:
         path[count] = node
         count += 1
-        node = parent[node]
+        node = tree.parent[node]
     for i in range(count - 1, -1, -1):
         node = path[i]
         goes_on = False
-        entry = first_entry[node]
+        entry = entries.first[node]
         while entry >= 0:
-            v = owner[entry]
-            if held[v] == depth[node] and resident[entry] > 0:
-                held[v] += resident[entry]
-                goes_on = goes_on or resident[entry] == length[node]
-            entry = sibling[entry]
+            v = entries.owner[entry]
+            resident = entries.resident[entry]
+            if held[v] == tree.depth[node] and resident > 0:
+                held[v] += resident
+                goes_on = goes_on or resident == tree.length[node]
+            entry = entries.sibling[entry]
         if not goes_on:
             break
 
 
 @kernel
-def _run(  # type: ignore[no-untyped-def]
-    parent,
-    depth,
-    length,
-    num_roots,
-    request,
-    lookup_end,
-    insert_end,
-    given,
-    limit,
-    prompt_tokens,
-    block_size,
-    capacity,
-    worker,
-    resident_ids,
-    best_ids,
-    num_workers,
-    first_entry,
-    sibling,
-    owner,
-    resident,
-    newer,
-    older,
-):
-    head = np.full(num_workers, -1, dtype=np.int64)
-    tail = np.full(num_workers, -1, dtype=np.int64)
-    used = np.zeros(num_workers, dtype=np.int64)
-    loads = np.zeros(num_workers, dtype=np.int64)
-    held = np.zeros(num_workers, dtype=np.int64)
-    path = np.zeros(len(parent), dtype=np.int64)
+def _insert(
+    tree: Tree, entries: _Entries, workers: _Workers, node: int, w: int, num_entries: int
+) -> int:
+    """Make the path to `node` the most recent blocks of worker w, tail first; returns the
+    number of entries."""
+    while node >= tree.num_roots:
+        entry = entries.first[node]
+        while entry >= 0 and entries.owner[entry] != w:
+            entry = entries.sibling[entry]
+        if entry < 0:
+            entry = num_entries
+            num_entries += 1
+            entries.owner[entry] = w
+            entries.sibling[entry] = entries.first[node]
+            entries.first[node] = entry
+        elif entries.resident[entry] > 0:
+            _unlink(entries, workers, entry, w)
+        workers.used[w] += tree.length[node] - entries.resident[entry]
+        entries.resident[entry] = tree.length[node]
+        _push(entries, workers, entry, w)
+        node = tree.parent[node]
+    return num_entries
+
+
+@kernel
+def _run(
+    tree: Tree,
+    request: Ints,
+    lookup_end: Ints,
+    insert_end: Ints,
+    requests: _Requests,
+    entries: _Entries,
+    workers: _Workers,
+    block_size: int,
+    capacity: int,
+) -> None:
+    path = np.zeros(len(tree.parent), dtype=np.int64)
+    held = workers.held
     num_entries = 0
     for e in range(len(request)):
         r = request[e]
         if lookup_end[e] >= 0:
-            _look_up(
-                lookup_end[e],
-                parent,
-                depth,
-                length,
-                num_roots,
-                path,
-                first_entry,
-                sibling,
-                owner,
-                resident,
-                held,
-            )
-            best_ids[r] = held.max()
-            w = given[r]
+            _look_up(tree, entries, held, lookup_end[e], path)
+            limit = requests.limit[r]
+            w = requests.given[r]
             if w < 0:
-                w = longest_match(np.minimum(held, limit[r]), loads)
-            worker[r] = w
-            resident_ids[r] = held[w]
-            loads[w] += prompt_tokens[r] - min(held[w], limit[r]) * block_size
-        w = worker[r]
-        node = insert_end[e]
-        while node >= num_roots:
-            entry = first_entry[node]
-            while entry >= 0 and owner[entry] != w:
-                entry = sibling[entry]
-            if entry < 0:
-                entry = num_entries
-                num_entries += 1
-                owner[entry] = w
-                sibling[entry] = first_entry[node]
-                first_entry[node] = entry
-            elif resident[entry] > 0:
-                _unlink(entry, w, newer, older, head, tail)
-            used[w] += length[node] - resident[entry]
-            resident[entry] = length[node]
-            _push(entry, w, newer, older, head, tail)
-            node = parent[node]
-        while 0 <= capacity < used[w]:
-            entry = tail[w]
-            dropped = min(resident[entry], used[w] - capacity)
-            resident[entry] -= dropped
-            used[w] -= dropped
-            if resident[entry] == 0:
-                _unlink(entry, w, newer, older, head, tail)
+                w = longest_match(np.minimum(held, limit), workers.load)
+            requests.worker[r] = w
+            requests.resident[r] = held[w]
+            requests.best[r] = held.max()
+            workers.load[w] += requests.prompt_tokens[r] - min(held[w], limit) * block_size
+        w = requests.worker[r]
+        num_entries = _insert(tree, entries, workers, insert_end[e], w, num_entries)
+        while 0 <= capacity < workers.used[w]:
+            entry = workers.oldest[w]
+            dropped = min(entries.resident[entry], workers.used[w] - capacity)
+            entries.resident[entry] -= dropped
+            workers.used[w] -= dropped
+            if entries.resident[entry] == 0:
+                _unlink(entries, workers, entry, w)
 
 
 def simulate_fleet(
@@ -183,55 +203,48 @@ def simulate_fleet(
     given_worker: the worker of each request, ABSENT where the prefix router decides. limit:
     most leading blocks that may count as a hit. capacity_blocks: per worker, None = unlimited.
     """
-    forest = events.forest
-    num_requests = len(prompt_tokens)
-    paths = _num_entries(events, num_workers)
-    worker, resident_ids, best_ids = (np.zeros(num_requests, dtype=np.int64) for _ in range(3))
-    first_entry = np.full(forest.num_nodes, ABSENT, dtype=np.int64)
-    sibling, newer, older = (np.full(paths, ABSENT, dtype=np.int64) for _ in range(3))
-    owner, resident = (np.zeros(paths, dtype=np.int64) for _ in range(2))
+    found = [np.zeros(len(prompt_tokens), dtype=np.int64) for _ in range(3)]
+    requests = _Requests(given_worker, limit, prompt_tokens, *found)
     _run(
-        forest.parent,
-        forest.depth,
-        forest.length,
-        forest.num_roots,
+        events.forest.tree,
         events.request,
         events.lookup_end,
         events.insert_end,
-        given_worker,
-        limit,
-        prompt_tokens,
+        requests,
+        _no_entries(events, num_workers),
+        _Workers(*_absent(2, num_workers), *_zeros(3, num_workers)),
         block_size,
         UNLIMITED if capacity_blocks is None else capacity_blocks,
-        worker,
-        resident_ids,
-        best_ids,
-        num_workers,
-        first_entry,
-        sibling,
-        owner,
-        resident,
-        newer,
-        older,
     )
-    return FleetOutcome(worker, resident_ids, best_ids, num_workers)
+    return FleetOutcome(requests.worker, requests.resident, requests.best, num_workers)
+
+
+def _absent(count: int, size: int) -> list[Ints]:
+    return [np.full(size, ABSENT, dtype=np.int64) for _ in range(count)]
+
+
+def _zeros(count: int, size: int) -> list[Ints]:
+    return [np.zeros(size, dtype=np.int64) for _ in range(count)]
 
 
 @kernel
-def _path_nodes(parent, num_roots, ends):  # type: ignore[no-untyped-def]
+def _path_nodes(tree: Tree, ends: Ints) -> int:
     total = 0
-    for node in ends:
-        while node >= num_roots:
+    for end in ends:
+        node = end
+        while node >= tree.num_roots:
             total += 1
-            node = parent[node]
+            node = tree.parent[node]
     return total
 
 
-def _num_entries(events: Events, num_workers: int) -> int:
-    """No more entries than nodes x workers, nor than nodes inserted."""
+def _no_entries(events: Events, num_workers: int) -> _Entries:
+    """Room for as many entries as nodes x workers, or as nodes are inserted."""
     forest = events.forest
     most = forest.num_nodes * num_workers
     if num_workers > 1:
-        most = min(most, int(_path_nodes(forest.parent, forest.num_roots, events.insert_end)))
-    return most
-
+        most = min(most, int(_path_nodes(forest.tree, events.insert_end)))
+    (first,) = _absent(1, forest.num_nodes)
+    sibling, newer, older = _absent(3, most)
+    owner, resident = _zeros(2, most)
+    return _Entries(first, sibling, owner, resident, newer, older)

@@ -6,10 +6,10 @@ import numpy as np
 
 from hitpath._jit import kernel
 from hitpath.core import ABSENT
-from hitpath.index.forest import match_by_label, visits
+from hitpath.index.forest import Tree, match_by_label, visits
 from hitpath.sim.events import ARRIVAL, Events
 from hitpath.traces.blocking import Blocks
-from hitpath.traces.table import Ints, Labels, Trace
+from hitpath.traces.table import Floats, Ints, Labels, Trace
 
 TTLS_S = (10, 60, 300, 600, 1800, 3600, 86400)
 _GRID_S = np.unique(np.concatenate([np.array(TTLS_S, dtype=np.float64), np.logspace(-2, 7, 181)]))
@@ -64,11 +64,11 @@ def pair_codes(first: Labels, second: Labels) -> Ints:
 
 def _node_tokens(trace: Trace, events: Events, blocks: Blocks) -> Ints:
     """Tokens in each node: block size x blocks, a partial last block by its rest."""
-    forest = events.forest
-    tokens = forest.length * blocks.block_size
+    tree = events.forest.tree
+    tokens = tree.length * blocks.block_size
     rows = np.flatnonzero(blocks.partial_tokens > 0)
     ends = events.lookup_end[events.arrival_of[rows]]
-    full = forest.length[ends] * blocks.block_size
+    full = tree.length[ends] * blocks.block_size
     tokens[ends] = full - blocks.block_size + blocks.partial_tokens[rows]
     return tokens
 
@@ -79,12 +79,12 @@ def shared_prefixes(trace: Trace, events: Events, blocks: Blocks, most: int) -> 
     arrivals = np.flatnonzero(events.kind == ARRIVAL)
     through = visits(forest, events.lookup_end[arrivals])
     reusable = np.maximum(through - 1, 0) * _node_tokens(trace, events, blocks)
-    reusable[: forest.num_roots] = 0
+    reusable[: forest.tree.num_roots] = 0
     order = np.argsort(-reusable, kind="stable")[:most]
-    first_of = _first_visitor(forest.parent, forest.num_roots, events.lookup_end[arrivals])
+    first_of = _first_visitor(forest.tree, events.lookup_end[arrivals])
     found = []
     for node in order[reusable[order] > 0]:
-        begin = int(forest.depth[node]) * blocks.block_size
+        begin = int(forest.tree.depth[node]) * blocks.block_size
         length = int(reusable[node] // (through[node] - 1))
         row = int(events.request[arrivals[first_of[node]]])
         found.append(
@@ -96,26 +96,26 @@ def shared_prefixes(trace: Trace, events: Events, blocks: Blocks, most: int) -> 
 
 
 @kernel
-def _first_visitor(parent, num_roots, ends):  # type: ignore[no-untyped-def]
-    first = np.full(len(parent), -1, dtype=np.int64)
+def _first_visitor(tree: Tree, ends: Ints) -> Ints:
+    first = np.full(len(tree.parent), -1, dtype=np.int64)
     for s in range(len(ends)):
         node = ends[s]
-        while node >= num_roots and first[node] < 0:
+        while node >= tree.num_roots and first[node] < 0:
             first[node] = s
-            node = parent[node]
+            node = tree.parent[node]
     return first
 
 
 @kernel
-def _gaps(  # type: ignore[no-untyped-def]
-    parent, depth, length, num_roots, ends, times, limit, grid, weight, last
-):
+def _gaps(
+    tree: Tree, ends: Ints, times: Floats, limit: Ints, grid: Floats, weight: Ints, last: Floats
+) -> int:
     """Add each reused node's blocks to weight[step of its gap]; returns negative gaps."""
     negative = 0
     for s in range(len(ends)):
         node = ends[s]
-        while node >= num_roots:
-            blocks = min(length[node], limit[s] - depth[node])
+        while node >= tree.num_roots:
+            blocks = min(tree.length[node], limit[s] - tree.depth[node])
             if blocks > 0 and not np.isnan(last[node]):
                 gap = times[s] - last[node]
                 if gap < 0:
@@ -123,7 +123,7 @@ def _gaps(  # type: ignore[no-untyped-def]
                     gap = 0.0
                 weight[np.searchsorted(grid, gap)] += blocks
             last[node] = times[s]
-            node = parent[node]
+            node = tree.parent[node]
     return negative
 
 
@@ -135,10 +135,7 @@ def reuse_gaps(trace: Trace, events: Events, limit: Ints, block_size: int) -> Re
     weight = np.zeros(len(_GRID_S) + 1, dtype=np.int64)
     last = np.full(forest.num_nodes, np.nan)
     negative = _gaps(
-        forest.parent,
-        forest.depth,
-        forest.length,
-        forest.num_roots,
+        forest.tree,
         events.lookup_end[arrivals],
         trace.arrival_s[rows],
         limit[rows],

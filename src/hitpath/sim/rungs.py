@@ -1,10 +1,10 @@
 """The nine rungs of every request, from the state of the caches at its arrival.
 
-    0 hit          cap(resident on its worker)            5 token by token, no cap
-    1 states       not modelled by these engines          6 under other salts and adapters
-    2 in flight    not modelled by these engines          7 canonical form: not known here
-    3 elsewhere    cap(resident on the best worker)       8 the whole prompt
-    4 ever         cap(ever computed anywhere)
+0 hit          cap(resident on its worker)            5 token by token, no cap
+1 states       not modelled by these engines          6 under other salts and adapters
+2 in flight    not modelled by these engines          7 canonical form: not known here
+3 elsewhere    cap(resident on the best worker)       8 the whole prompt
+4 ever         cap(ever computed anywhere)
 """
 
 from dataclasses import dataclass, replace
@@ -21,8 +21,8 @@ from hitpath.traces.blocking import Blocks, with_outputs
 from hitpath.traces.table import Context, Ints, Trace
 
 NO_STATES = "this engine model has no state rules"
-NO_FLIGHTS = "this engine model has no time: a prompt is in the cache as soon as it arrives"
-NO_CANONICAL = "needs the text of the prompts and their canonical form"
+NO_FLIGHTS = "this engine model computes a prompt at once"
+NO_CANONICAL = "needs the canonical form of the prompts' text"
 KEYS_CARRY_CONTEXT = "block ids of different contexts cannot be compared"
 FIELDS = ("salt", "adapter", "several")
 
@@ -80,11 +80,14 @@ def _reach(trace: Trace, blocks: Blocks, events: Events, roots: Ints) -> _Reach:
 
 def _relaxed_roots(trace: Trace, roots: Ints) -> dict[str, Ints]:
     """Codes of contexts with one field (or all of FIELDS) left out, where that joins any."""
-    free = {"salt": ("salt", "media_salt"), "adapter": ("adapter",)}
-    free["several"] = free["salt"] + free["adapter"]
+    no_salt = tuple(replace(c, salt=None, media_salt=None) for c in trace.contexts)
+    free = {
+        "salt": no_salt,
+        "adapter": tuple(replace(c, adapter=None) for c in trace.contexts),
+        "several": tuple(replace(c, adapter=None) for c in no_salt),
+    }
     joined = {}
-    for name, fields in free.items():
-        contexts = tuple(replace(c, **dict.fromkeys(fields)) for c in trace.contexts)
+    for name, contexts in free.items():
         codes = _codes(trace, contexts)
         if len(np.unique(codes)) < len(np.unique(roots)):
             joined[name] = codes

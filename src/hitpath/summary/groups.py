@@ -47,9 +47,7 @@ def origin_of_hits(
     of_tenant = np.minimum(hit, shared_with(events, blocks, trace.tenant.codes))
     other_session = np.minimum(rest, np.maximum(of_tenant - same_session, 0))
     other_tenant = int((rest - other_session).sum())
-    return Origin(
-        int(same_session.sum()), int(other_session.sum()), other_tenant, no_session
-    ), ""
+    return Origin(int(same_session.sum()), int(other_session.sum()), other_tenant, no_session), ""
 
 
 def turn_numbers(trace: Trace) -> Ints:

@@ -24,9 +24,7 @@ class Window:
     rates: HitRates
 
 
-def over_time(
-    trace: Trace, counts: HitCounts, counted: NDArray[np.bool_]
-) -> tuple[Window, ...]:
+def over_time(trace: Trace, counts: HitCounts, counted: NDArray[np.bool_]) -> tuple[Window, ...]:
     """NUM_WINDOWS windows; none where all requests arrive at one moment."""
     place = np.arange(len(trace), dtype=np.float64) if trace.own_clocks else trace.arrival_s
     low, high = float(place.min()), float(place.max())
@@ -34,12 +32,12 @@ def over_time(
         return ()
     edges = np.linspace(low, high, NUM_WINDOWS + 1)
     step = np.clip(np.searchsorted(edges, place, side="right") - 1, 0, NUM_WINDOWS - 1)
-    return tuple(_window(counts, counted & (step == i), edges[i : i + 2]) for i in range(NUM_WINDOWS))
+    return tuple(
+        _window(counts, counted & (step == i), edges[i : i + 2]) for i in range(NUM_WINDOWS)
+    )
 
 
-def _window(
-    counts: HitCounts, rows: NDArray[np.bool_], edges: NDArray[np.float64]
-) -> Window:
+def _window(counts: HitCounts, rows: NDArray[np.bool_], edges: NDArray[np.float64]) -> Window:
     return Window(
         float(edges[0]),
         float(edges[1]),

@@ -11,12 +11,16 @@ from hitpath.core import InputError, Progress
 from hitpath.traces import coding_agent, hitpath_jsonl, mooncake
 from hitpath.traces.decode import decode_any
 from hitpath.traces.files import Source, expand, lines
-from hitpath.traces.rows import TraceBuilder
+from hitpath.traces.rows import DEFAULT_BLOCK_SIZE, TraceBuilder
+from hitpath.traces.sampling import Sampler
 from hitpath.traces.table import Context, Labels, Problem, Runs, Trace
 
 __all__ = ["Context", "Labels", "Problem", "Runs", "Trace", "TraceBuilder", "read_trace"]
 
-_LINE_FORMATS = (mooncake, hitpath_jsonl)
+_LINE_FORMATS = (
+    (mooncake.NAME, mooncake.recognises),
+    (hitpath_jsonl.NAME, hitpath_jsonl.recognises),
+)
 _KNOWN = "hitpath JSONL, Mooncake JSONL, coding-agent session JSON"
 
 
@@ -25,14 +29,16 @@ def read_trace(
     *,
     block_size: int | None = None,
     skip_bad_rows: bool = False,
+    sampler: Sampler | None = None,
     progress: Progress | None = None,
 ) -> Trace:
     """Read files, folders, globs or `-` into one trace. `block_size`: the user's, if any.
+    `sampler`: keep only some blocks of each prompt (`Trace.thinned`).
 
     Raises InputError (place, field, cause) for what cannot be read; with `skip_bad_rows` bad
     rows are listed in `Trace.skipped` instead.
     """
-    builder = TraceBuilder(skip_bad_rows)
+    builder = TraceBuilder(skip_bad_rows, sampler, block_size or DEFAULT_BLOCK_SIZE)
     inputs = [_Input(source, skip_bad_rows, progress) for source in expand(arguments)]
     first = next((i for i in inputs if i.format_name is not None), None)
     if first is None:
@@ -112,9 +118,9 @@ class _Input:
             raise InputError(place, "", f"a JSON object is needed, not {type(first).__name__}")
         if coding_agent.recognises(first):
             return coding_agent.NAME
-        for module in _LINE_FORMATS:
-            if module.recognises(first):
-                return module.NAME
+        for name, recognises in _LINE_FORMATS:
+            if recognises(first):
+                return name
         fields = ", ".join(sorted(map(str, first))[:8]) or "none"
         raise InputError(
             place, "", f"format not recognised (fields: {fields}); hitpath reads {_KNOWN}"

@@ -8,12 +8,12 @@ inside a block is not in the file.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hitpath.core import SettingError
 from hitpath.keys import block_keys_batch, context_root
+from hitpath.traces.rows import DEFAULT_BLOCK_SIZE
 from hitpath.traces.table import Context, Ints, Runs, Trace
-
-DEFAULT_BLOCK_SIZE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,8 @@ def block_trace(trace: Trace, block_size: int) -> Blocks:
     if trace.block_size is None:
         roots = np.array([context_root(_fields(c)) for c in trace.contexts], dtype=np.uint64)
         seeds = roots[trace.context] if len(trace) else np.zeros(0, dtype=np.uint64)
-        prompts = Runs(*block_keys_batch(*_parts(trace.prompts), block_size, seeds, True))
-        sequences = Runs(*block_keys_batch(*_parts(sequences), block_size, seeds, True))
+        prompts = _keys(trace.prompts, block_size, seeds)
+        sequences = _keys(sequences, block_size, seeds)
     else:
         times = block_size // trace.block_size
         prompts = _coarser(trace.prompts, trace.prompt_tokens, trace.block_size, times)
@@ -92,8 +92,9 @@ def block_trace(trace: Trace, block_size: int) -> Blocks:
     return Blocks(block_size, prompts, whole, partial, sequences)
 
 
-def _parts(runs: Runs) -> tuple[np.ndarray, Ints]:  # type: ignore[type-arg]
-    return runs.flat, runs.offsets
+def _keys(runs: Runs, block_size: int, roots: NDArray[np.uint64]) -> Runs:
+    tokens = runs.flat.astype(np.uint32, copy=False)
+    return Runs(*block_keys_batch(tokens, runs.offsets, block_size, roots, True))
 
 
 def _fields(context: Context) -> dict[str, str | int | None]:

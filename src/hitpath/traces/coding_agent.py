@@ -10,6 +10,7 @@ computed it; the analysis says how many tokens that is, and `--split-models` for
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -100,13 +101,8 @@ class _SessionRows:
                 agent = f"{session}/{entry.agent_id or i}"
                 self._add(entry.requests, f"{here}.requests", start_s, f"{label}/{i}", agent)
                 continue
-            # The loop's values are bound now: attempt() calls at once.
-            self._builder.attempt(
-                lambda entry=entry, here=here, start_s=start_s, i=i: self._row(
-                    entry, here, start_s, f"{label}/{i}", session
-                ),
-                self._name,
-            )
+            make = partial(self._row, entry, here, start_s, f"{label}/{i}", session)
+            self._builder.attempt(make, self._name)
 
     def _row(self, entry: _Entry, here: str, start_s: float, row_id: str, session: str) -> Row:
         for field_name, value in (("in", entry.num_in), ("hash_ids", entry.hash_ids)):

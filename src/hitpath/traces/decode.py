@@ -12,7 +12,7 @@ import msgspec
 
 from hitpath.core import InputError
 
-T = TypeVar("T")
+T = TypeVar("T", bound=msgspec.Struct)
 _AT = re.compile(r"^(?P<cause>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
 
 
@@ -42,11 +42,11 @@ def decode_any(data: bytes, place: str) -> Any:
 class RowDecoder(Generic[T]):
     """Decodes rows of one struct type, counting the fields that it does not know.
 
-    `strict` must forbid unknown fields; `lenient` is the same struct that ignores them. The
-    second is tried only where the first finds an unknown field, so that clean files pay nothing.
+    `strict` is `lenient` with unknown fields forbidden. The lenient one is tried only where the
+    strict one finds an unknown field, so that clean files pay nothing.
     """
 
-    def __init__(self, strict: type[T], lenient: type[T], ignored: Counter[str]) -> None:
+    def __init__(self, lenient: type[T], strict: type[T], ignored: Counter[str]) -> None:
         self._strict = msgspec.json.Decoder(strict)
         self._lenient = msgspec.json.Decoder(lenient)
         self._known = {f.encode_name for f in msgspec.structs.fields(strict)}
@@ -65,15 +65,3 @@ class RowDecoder(Generic[T]):
             raise as_input_error(error, place) from error
         self._ignored.update(sorted(set(decode_any(line, place)) - self._known))
         return row
-
-
-def lenient(strict: type[T]) -> type[T]:
-    """The same struct, ignoring unknown fields at its top level."""
-    fields = [
-        (f.name, f.type, msgspec.field(default=f.default, default_factory=f.default_factory))
-        if f.default is not msgspec.NODEFAULT or f.default_factory is not msgspec.NODEFAULT
-        else (f.name, f.type, msgspec.field(name=f.encode_name))
-        for f in msgspec.structs.fields(strict)
-    ]
-    rename = {f.name: f.encode_name for f in msgspec.structs.fields(strict)}
-    return msgspec.defstruct(strict.__name__, fields, kw_only=True, rename=rename)

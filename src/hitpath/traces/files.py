@@ -133,4 +133,3 @@ def lines(source: Source, progress: Progress | None = None) -> Iterator[tuple[in
                 at[0] += 1
             # The piece after the chunk's last line end was counted as a line: it begins the next.
             at[0] -= chunk.endswith(b"\n")
-

@@ -6,6 +6,7 @@ messages count as one). Text stands as bytes.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ import numpy as np
 from hitpath.core import InputError
 from hitpath.text.as_bytes import render_chat, render_reply, render_text
 from hitpath.traces.blocks import check_num_ids
-from hitpath.traces.decode import RowDecoder, lenient
+from hitpath.traces.decode import RowDecoder
 from hitpath.traces.rows import (
     Row,
     Symbols,
@@ -48,7 +49,7 @@ class Reported(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     currency: str | None = None
 
 
-class HitpathRow(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class HitpathRow(msgspec.Struct, kw_only=True):
     """One line."""
 
     id: str | int
@@ -76,7 +77,10 @@ class HitpathRow(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     reported: Reported | None = None
 
 
-_Lenient = lenient(HitpathRow)
+class _Strict(HitpathRow, forbid_unknown_fields=True, kw_only=True):
+    pass
+
+
 _KINDS = ("tokens", "block_keys", "messages", "prompt", "segments")
 _IDENTITY: dict[str, Identity] = {
     "tokens": "tokens",
@@ -101,9 +105,7 @@ def read(lines: Iterator[tuple[str, bytes]], builder: TraceBuilder) -> Trace:
     """All rows of one or several files. Raises InputError."""
     rows = _HitpathRows(builder)
     for place, line in lines:
-        builder.attempt(
-            lambda line=line, place=place: rows.make(line, place), place, rows.units_agree
-        )
+        builder.attempt(partial(rows.make, line, place), place, lambda: rows.units_agree)
     if rows.uncounted:
         builder.notes.append(
             f"reported.prompt_tokens without reported.counting in {rows.uncounted:,} rows: "
@@ -123,7 +125,7 @@ class _HitpathRows:
     """Makes rows; remembers what must agree between them."""
 
     def __init__(self, builder: TraceBuilder) -> None:
-        self._decoder = RowDecoder(HitpathRow, _Lenient, builder.ignored_fields)
+        self._decoder = RowDecoder(HitpathRow, _Strict, builder.ignored_fields)
         self._segments = SegmentTokens()
         self._strings: dict[str, int] = {}
         self.kind: str | None = None

@@ -5,6 +5,7 @@ prove another (or `--block-size` says so, or a `block_size` field stands in the 
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -17,7 +18,7 @@ from hitpath.traces.blocks import (
     infer_block_size,
     possible_block_sizes,
 )
-from hitpath.traces.decode import RowDecoder, lenient
+from hitpath.traces.decode import RowDecoder
 from hitpath.traces.rows import Row, TraceBuilder, check_seconds, check_tokens, symbols_from
 from hitpath.traces.table import Trace
 
@@ -25,7 +26,7 @@ NAME = "mooncake"
 Line = tuple[str, bytes]
 
 
-class MooncakeRow(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class MooncakeRow(msgspec.Struct, kw_only=True):
     """The fields that hitpath reads."""
 
     timestamp: int | float
@@ -36,7 +37,8 @@ class MooncakeRow(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     block_size: int | None = None
 
 
-_Lenient = lenient(MooncakeRow)
+class _Strict(MooncakeRow, forbid_unknown_fields=True, kw_only=True):
+    pass
 
 
 def recognises(first: dict[str, Any]) -> bool:
@@ -46,7 +48,7 @@ def recognises(first: dict[str, Any]) -> bool:
 
 def read(lines: Iterator[Line], builder: TraceBuilder, block_size: int | None) -> Trace:
     """All rows of one or several files. Raises InputError or SettingError."""
-    decoder = RowDecoder(MooncakeRow, _Lenient, builder.ignored_fields)
+    decoder = RowDecoder(MooncakeRow, _Strict, builder.ignored_fields)
     places: list[str] = []
     told: dict[int, str] = {}
 
@@ -68,7 +70,7 @@ def read(lines: Iterator[Line], builder: TraceBuilder, block_size: int | None) -
 
     for place, line in lines:
         before = len(builder.rows)
-        builder.attempt(lambda line=line, place=place: make_row(line, place), place)
+        builder.attempt(partial(make_row, line, place), place)
         places += [place] * (len(builder.rows) - before)
     size = _block_size(builder, told, block_size)
     _check_rows(builder, places, size)
@@ -78,23 +80,25 @@ def read(lines: Iterator[Line], builder: TraceBuilder, block_size: int | None) -
 def _block_size(builder: TraceBuilder, told: dict[int, str], asked: int | None) -> int:
     """The rows' own word, else what their lengths prove, else `--block-size`, else 512."""
     if len(told) > 1:
-        place = list(told.values())[1]
-        raise InputError(place, "block_size", f"{list(told)[1]}, but {list(told)[0]} before")
+        (first, _), (other, place) = list(told.items())[:2]
+        raise InputError(place, "block_size", f"{other}, but {first} before")
     if told:
-        size = next(iter(told))
+        ((size, place),) = told.items()
         if size < 1:
-            raise InputError(told[size], "block_size", f"must be 1 or more, not {size}")
+            raise InputError(place, "block_size", f"must be 1 or more, not {size}")
         return size
-    num_ids = np.array([len(row.prompt) for row in builder.rows], dtype=np.int64)
+    num_ids = np.array([row.num_ids for row in builder.rows], dtype=np.int64)
     tokens = np.array([row.prompt_tokens for row in builder.rows], dtype=np.int64)
     low, high = possible_block_sizes(num_ids, tokens)
     if asked is not None and low <= asked <= high:
         return asked
-    size = infer_block_size(num_ids, tokens)
-    if size is not None:
-        return size
+    proven = infer_block_size(num_ids, tokens)
+    if proven is not None:
+        return proven
     if low > high:
-        return asked or MOONCAKE_BLOCK_SIZE  # some row contradicts the others: the row check names it
+        return (
+            asked or MOONCAKE_BLOCK_SIZE
+        )  # some row contradicts the others: the row check names it
     cause = f"the file tells none, and its rows fit every size from {low} to {high}; give one"
     raise SettingError("--block-size", cause)
 
@@ -104,10 +108,9 @@ def _check_rows(builder: TraceBuilder, places: list[str], size: int) -> None:
     bad: list[int] = []
     for i, row in enumerate(builder.rows):
         try:
-            check_num_ids(len(row.prompt), row.prompt_tokens, size, "hash_ids", places[i])
+            check_num_ids(row.num_ids, row.prompt_tokens, size, "hash_ids", places[i])
         except InputError as error:
             builder.reject(error)
             bad.append(i)
     for i in reversed(bad):
         del builder.rows[i]
-

@@ -15,21 +15,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitpath.core import ABSENT, InputError
+from hitpath.traces.sampling import Sampler
 from hitpath.traces.table import (
     Context,
     Identity,
     Labels,
     Problem,
     Runs,
+    Thinned,
     Trace,
     encode_labels,
     runs_of,
 )
 
+DEFAULT_BLOCK_SIZE = 16
 MAX_TOKENS = 1 << 40
 MAX_SECONDS = 1e12
 _TOKEN_LIMIT = 1 << 32
 
+NO_CONTEXT = Context()
 Symbols = NDArray[np.uint32] | NDArray[np.uint64]
 
 
@@ -53,11 +57,13 @@ class Row:
     model: str | None = None
     worker: str | None = None
     turn: int | None = None
-    context: Context = Context()
+    context: Context = NO_CONTEXT
     scope: int = 0
     reported: int | None = None
     reported_prompt: int | None = None
     tiers: dict[str, int] = field(default_factory=dict)
+    num_ids: int = 0
+    last_kept: bool = True
 
 
 def symbols_from(values: list[Any], dtype: type, name: str, place: str) -> Symbols:
@@ -107,9 +113,17 @@ def _broken_invariant(row: Row) -> tuple[str, str] | None:
 
 
 class TraceBuilder:
-    """Gathers rows in file order. `skip_bad_rows`: list bad rows instead of raising."""
+    """Gathers rows in file order. `skip_bad_rows`: list bad rows instead of raising.
 
-    def __init__(self, skip_bad_rows: bool = False) -> None:
+    sampler: keep only some blocks of each prompt (`token_block_size` where rows hold tokens).
+    """
+
+    def __init__(
+        self,
+        skip_bad_rows: bool = False,
+        sampler: Sampler | None = None,
+        token_block_size: int = DEFAULT_BLOCK_SIZE,
+    ) -> None:
         self.rows: list[Row] = []
         self.skipped: list[Problem] = []
         self.excluded: dict[int, Problem] = {}
@@ -117,6 +131,8 @@ class TraceBuilder:
         self.notes: list[str] = []
         self._skip = skip_bad_rows
         self._first_place: dict[str, str] = {}
+        self._sampler = sampler
+        self._token_block_size = token_block_size
 
     def reject(self, error: InputError) -> None:
         """A bad row: raise, or list it under --skip-bad-rows."""
@@ -124,7 +140,12 @@ class TraceBuilder:
             raise error
         self.skipped.append(Problem(error.place, error.field, error.cause))
 
-    def attempt(self, make_row: Callable[[], Row], place: str, units_agree: bool = True) -> None:
+    def attempt(
+        self,
+        make_row: Callable[[], Row],
+        place: str,
+        units_agree: Callable[[], bool] = lambda: True,
+    ) -> None:
         """Make one row and add it; an InputError from either goes through `reject`."""
         try:
             row = make_row()
@@ -132,11 +153,21 @@ class TraceBuilder:
         except InputError as error:
             self.reject(error)
             return
-        broken = _broken_invariant(row) if units_agree else None
+        broken = _broken_invariant(row) if units_agree() else None
         if broken is not None:
             self.excluded[len(self.rows)] = Problem(place, *broken)
         self._first_place[row.id] = place
+        row.num_ids = len(row.prompt)
+        if self._sampler is not None:
+            self._thin(row, self._sampler)
         self.rows.append(row)
+
+    def _thin(self, row: Row, sampler: Sampler) -> None:
+        ids = sampler.ids_of(row.prompt, self._token_block_size)
+        row.num_ids = len(ids)
+        kept = sampler.keep(ids)
+        row.last_kept = bool(kept[-1]) if len(ids) else False
+        row.prompt, row.output = ids[kept], None
 
     def _check(self, row: Row, place: str) -> None:
         if row.id in self._first_place:
@@ -167,6 +198,8 @@ class TraceBuilder:
                 )
         for name, count in sorted(self.ignored_fields.items()):
             self.notes.append(f"field {name!r} is not one that hitpath reads ({count:,} rows)")
+        if self._sampler is not None and block_size is None:
+            block_size = self._token_block_size
         place_of = {int(old): new for new, old in enumerate(order)}
         rows = [self.rows[i] for i in order]
         excluded = {place_of[i]: problem for i, problem in sorted(self.excluded.items())}
@@ -181,9 +214,17 @@ class TraceBuilder:
                 "notes": tuple(self.notes),
                 "own_clocks": own_clocks,
                 "model_is_label": model_is_label,
+                "thinned": self._thinned(rows),
             },
             keep_reports=not report_in_other_units,
         )
+
+    def _thinned(self, rows: list[Row]) -> Thinned | None:
+        if self._sampler is None:
+            return None
+        num_ids = np.array([row.num_ids for row in rows], dtype=np.int64)
+        last_kept = np.array([row.last_kept for row in rows], dtype=np.bool_)
+        return Thinned(self._sampler.one_in, num_ids, last_kept)
 
 
 def _integers(values: list[int | None]) -> NDArray[np.int64]:
@@ -203,10 +244,11 @@ def _workers(rows: list[Row]) -> Labels:
 
 
 def _columns(rows: list[Row], rest: dict[str, Any], keep_reports: bool) -> Trace:
-    dtype = np.uint32 if rest["identity"] in ("tokens", "text") else np.uint64
+    in_tokens = rest["identity"] in ("tokens", "text") and rest["thinned"] is None
+    dtype = np.uint32 if in_tokens else np.uint64
     contexts: dict[Context, int] = {}
     context = [contexts.setdefault(row.context, len(contexts)) for row in rows]
-    empty = np.zeros(0, dtype=dtype)
+    empty: Symbols = np.zeros(0, dtype=np.uint32) if in_tokens else np.zeros(0, dtype=np.uint64)
     with_output = any(row.output is not None for row in rows)
     outputs = [row.output if row.output is not None else empty for row in rows]
     no_runs = Runs(empty, np.zeros(len(rows) + 1, dtype=np.int64))

@@ -72,6 +72,19 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Thinned:
+    """A trace that was sampled while it was read: `prompts` holds the ids that were kept.
+
+    one_in: one block in so many is kept, the first HEAD_BLOCKS of a prompt always. num_ids:
+    ids that each prompt had. last_kept: whether its last id was kept.
+    """
+
+    one_in: int
+    num_ids: Ints
+    last_kept: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """A whole trace. Shapes: every column has one entry a request (N).
 
@@ -107,6 +120,7 @@ class Trace:
     notes: tuple[str, ...]
     own_clocks: bool = False
     model_is_label: bool = False
+    thinned: Thinned | None = None
 
     def __len__(self) -> int:
         return len(self.ids)

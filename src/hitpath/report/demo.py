@@ -1,0 +1,48 @@
+"""`hitpath demo`: write the demo workload, analyse it as any trace, say what to look at."""
+
+import tempfile
+from pathlib import Path
+from typing import IO
+
+import msgspec
+from rich.console import Console
+
+from hitpath.core import Setting
+from hitpath.cost.models import load_model
+from hitpath.report.output import write_whole
+from hitpath.report.run import Outputs, run_analysis
+from hitpath.traces.synthetic import demo_rows
+
+CAPACITY_TOKENS = 250_000
+OPTIONS = (
+    f"--engine lru --capacity-tokens {CAPACITY_TOKENS} --outputs insert "
+    "--workers 2 --router round-robin --model llama-3.1-8b"
+)
+_SETTING = Setting(
+    engine="lru",
+    capacity_tokens=CAPACITY_TOKENS,
+    outputs="insert",
+    workers=2,
+    router="round-robin",
+)
+
+
+def run_demo(out: str | None, seed: int, svg: str | None) -> None:
+    """Make the workload (kept at `out` if given), analyse it and print the page."""
+    model = load_model("llama-3.1-8b", "bf16")
+    with tempfile.TemporaryDirectory() as folder:
+        path = out if out is not None else str(Path(folder) / "demo.jsonl")
+        write_whole(path, lambda file: _write_rows(file, seed))
+        run_analysis([path], _SETTING, model, False, Outputs(svg=svg))
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(
+        "This is a made-up hour of four applications (chat, coding agent, retrieval, and forms "
+        "with the time of day in front).\n"
+        "Keep it and look closer:  hitpath demo --out demo.jsonl && "
+        f"hitpath analyze demo.jsonl {OPTIONS}"
+    )
+
+
+def _write_rows(file: IO[bytes], seed: int) -> None:
+    for row in demo_rows(seed):
+        file.write(msgspec.json.encode(row) + b"\n")

@@ -1,0 +1,55 @@
+"""Thinning a trace while it is read, for traces whose ids do not fit in memory.
+
+A block is kept or dropped by the hash of its id, so that all its uses are kept or dropped
+together and reuse among kept blocks is the true one (spatial sampling; Waldspurger et al.,
+SHARDS, FAST'15). The first HEAD_BLOCKS blocks of every prompt are always kept: what very many
+requests share stands there, and dropping it by chance would make the error unknowable.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hitpath.core import SettingError
+from hitpath.keys import block_keys, context_root
+
+HEAD_BLOCKS = 16
+Keys = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampler:
+    """Keeps one block in `one_in`, chosen by `seed`."""
+
+    one_in: int
+    seed: int
+
+    @classmethod
+    def from_share(cls, share: float, seed: int) -> "Sampler":
+        """The sampler nearest to a share. Raises SettingError above one half."""
+        one_in = round(1 / share)
+        if one_in < 2:
+            raise SettingError(f"--sample {share:g}", "must be at most 0.5; leave it out for all")
+        return cls(one_in, seed)
+
+    def keep(self, ids: Keys) -> NDArray[np.bool_]:
+        """Which of one prompt's ids are kept, the head always."""
+        root = np.uint64(context_root({"sample": self.seed}))
+        kept: NDArray[np.bool_] = _mix(ids ^ root) % np.uint64(self.one_in) == 0
+        kept[:HEAD_BLOCKS] = True
+        return kept
+
+    def ids_of(self, symbols: NDArray[np.uint32] | Keys, block_size: int) -> Keys:
+        """Ids as they are, or keys of the whole blocks of a prompt given in tokens."""
+        if symbols.dtype == np.uint32:
+            return block_keys(symbols.astype(np.uint32, copy=False), block_size, 0)
+        return symbols.astype(np.uint64, copy=False)
+
+
+def _mix(ids: Keys) -> Keys:
+    """Stafford's mix 13: neighbouring ids are kept independently."""
+    with np.errstate(over="ignore"):
+        ids = (ids ^ (ids >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        ids = (ids ^ (ids >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return ids ^ (ids >> np.uint64(31))
