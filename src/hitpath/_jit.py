@@ -34,11 +34,10 @@ def kernel(function: F) -> F:
     return cast("F", compiled)
 
 
-def num_uncached_kernels() -> int:
-    """How many of the kernels imported so far have no compiled form on this disk yet."""
-    cold = 0
+def nothing_compiled_yet() -> bool:
+    """Whether no kernel imported so far has a compiled form on this disk: a first run."""
     for compiled in _kernels:
         cache = compiled._cache
-        index = Path(cache.cache_path) / cache._cache_file._index_name
-        cold += not index.exists()
-    return cold
+        if (Path(cache.cache_path) / cache._cache_file._index_name).exists():
+            return False
+    return bool(_kernels)

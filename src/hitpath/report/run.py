@@ -9,7 +9,7 @@ from typing import IO, Any
 import msgspec
 from rich.console import Console
 
-from hitpath._jit import num_uncached_kernels
+from hitpath._jit import nothing_compiled_yet
 from hitpath.analyze import analyze, estimate
 from hitpath.core import OutputError, Progress, Setting, SettingError
 from hitpath.cost.models import ModelKV
@@ -121,10 +121,9 @@ def _picture(analysis: Analysis, model: ModelKV | None) -> bytes:
 
 def announce_compilation() -> None:
     """Say once a machine why the first run is slow."""
-    cold = num_uncached_kernels()
-    if cold:
+    if nothing_compiled_yet():
         print(
-            f"hitpath: compiling {cold} kernels (first run only, cached afterwards) …",
+            "hitpath: compiling kernels (first run only, some 10 s; cached afterwards) …",
             file=sys.stderr,
             flush=True,
         )

@@ -152,5 +152,6 @@ def lru_curve(events: Events, limit: Ints, block_size: int, step: int = 1) -> Cu
         step,
         starts,
     )
-    hits = np.cumsum(np.cumsum(starts[:-1])) if step == 1 else np.cumsum(starts)
-    return Curve(hits, block_size, step)
+    for _ in range(2 if step == 1 else 1):
+        np.cumsum(starts, out=starts)
+    return Curve(starts, block_size, step)

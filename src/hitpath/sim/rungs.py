@@ -36,10 +36,11 @@ def root_codes(trace: Trace, split_models: bool) -> Ints:
 
 
 def _codes(trace: Trace, contexts: tuple[Context, ...]) -> Ints:
-    known: dict[tuple[int, Context], int] = {}
-    pairs = zip(trace.scope.tolist(), trace.context.tolist(), strict=True)
-    codes = [known.setdefault((scope, contexts[c]), len(known)) for scope, c in pairs]
-    return np.array(codes, dtype=np.int64)
+    known: dict[Context, int] = {}
+    merged = np.array([known.setdefault(c, len(known)) for c in contexts], dtype=np.int64)
+    pairs = trace.scope * len(known) + merged[trace.context]
+    codes: Ints = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+    return codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,8 @@ def _reach(trace: Trace, blocks: Blocks, events: Events, roots: Ints) -> _Reach:
 
 def _relaxed_roots(trace: Trace, roots: Ints) -> dict[str, Ints]:
     """Codes of contexts with one field (or all of FIELDS) left out, where that joins any."""
+    if all(c.salt is c.adapter is c.media_salt is None for c in trace.contexts):
+        return {}
     no_salt = tuple(replace(c, salt=None, media_salt=None) for c in trace.contexts)
     free = {
         "salt": no_salt,

@@ -51,7 +51,9 @@ def read_trace(
         documents = ((i.name, i.document()) for i in inputs if i.format_name is not None)
         trace = coding_agent.read(documents, builder)
     elif first.format_name == mooncake.NAME:
-        trace = mooncake.read(chain.from_iterable(i.lines() for i in inputs), builder, block_size)
+        size_bytes = sum(i.size_bytes for i in inputs)
+        rows = chain.from_iterable(i.lines() for i in inputs)
+        trace = mooncake.read(rows, builder, block_size, size_bytes)
     else:
         trace = hitpath_jsonl.read(chain.from_iterable(i.lines() for i in inputs), builder)
     if not len(trace):
@@ -64,6 +66,7 @@ class _Input:
 
     def __init__(self, source: Source, skip_bad_rows: bool, progress: Progress | None) -> None:
         self.name = source.name
+        self.size_bytes = source.size_bytes
         self._source = source
         self._progress = progress
         self._document: bytes | None = None

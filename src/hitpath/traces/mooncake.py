@@ -19,7 +19,8 @@ from hitpath.traces.blocks import (
     possible_block_sizes,
 )
 from hitpath.traces.decode import RowDecoder
-from hitpath.traces.rows import Row, TraceBuilder, check_seconds, check_tokens, symbols_from
+from hitpath.traces.integers import IdParser
+from hitpath.traces.rows import Row, TraceBuilder, check_seconds, check_tokens
 from hitpath.traces.table import Trace
 
 NAME = "mooncake"
@@ -31,7 +32,7 @@ class MooncakeRow(msgspec.Struct, kw_only=True):
 
     timestamp: int | float
     input_length: int
-    hash_ids: list[int]
+    hash_ids: msgspec.Raw
     output_length: int | None = None
     session_id: str | int | None = None
     block_size: int | None = None
@@ -46,9 +47,12 @@ def recognises(first: dict[str, Any]) -> bool:
     return "hash_ids" in first and "input_length" in first
 
 
-def read(lines: Iterator[Line], builder: TraceBuilder, block_size: int | None) -> Trace:
-    """All rows of one or several files. Raises InputError or SettingError."""
+def read(
+    lines: Iterator[Line], builder: TraceBuilder, block_size: int | None, size_bytes: int = 0
+) -> Trace:
+    """All rows of one or several files of so many bytes. Raises InputError or SettingError."""
     decoder = RowDecoder(MooncakeRow, _Strict, builder.ignored_fields)
+    ids = IdParser(size_bytes)
     places: list[str] = []
     told: dict[int, str] = {}
 
@@ -60,7 +64,7 @@ def read(lines: Iterator[Line], builder: TraceBuilder, block_size: int | None) -
         return Row(
             id=str(len(builder.rows) + len(builder.skipped)),
             arrival_s=check_seconds(data.timestamp / 1000, "timestamp", place),
-            prompt=symbols_from(data.hash_ids, np.uint64, "hash_ids", place),
+            prompt=ids.parse(data.hash_ids, "hash_ids", place),
             prompt_tokens=check_tokens(data.input_length, "input_length", place),
             output_tokens=None
             if data.output_length is None

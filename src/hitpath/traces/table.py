@@ -145,8 +145,28 @@ def encode_labels(values: Sequence[str | None]) -> Labels:
 
 
 def runs_of(rows: Sequence[NDArray[np.uint32] | NDArray[np.uint64]], dtype: type) -> Runs:
-    """Concatenate ragged rows."""
+    """Concatenate ragged rows; no copy where they already lie one behind the other."""
     offsets = np.zeros(len(rows) + 1, dtype=np.int64)
     np.cumsum([len(row) for row in rows], out=offsets[1:])
-    flat = np.concatenate(rows) if rows else np.zeros(0, dtype=dtype)
+    flat = _one_behind_the_other(rows, offsets)
+    if flat is None:
+        flat = np.concatenate(rows) if rows else np.zeros(0, dtype=dtype)
     return Runs(flat.astype(dtype, copy=False), offsets)
+
+
+def _one_behind_the_other(
+    rows: Sequence[NDArray[np.uint32] | NDArray[np.uint64]], offsets: Ints
+) -> NDArray[np.uint32] | NDArray[np.uint64] | None:
+    """The stretch of one buffer that all rows are consecutive views of, if they are."""
+    if not rows or rows[0].base is None:
+        return None
+    buffer = rows[0].base
+    if not isinstance(buffer, np.ndarray) or any(row.base is not buffer for row in rows):
+        return None
+    begin = rows[0].ctypes.data
+    places = np.array([row.ctypes.data for row in rows], dtype=np.int64)
+    if np.any(places != begin + offsets[:-1] * buffer.itemsize):
+        return None
+    first = (begin - buffer.ctypes.data) // buffer.itemsize
+    stretch: NDArray[np.uint64] = buffer[first : first + int(offsets[-1])]
+    return stretch

@@ -1,0 +1,93 @@
+"""Long lists of block ids, from JSON text straight into an array.
+
+A trace of 16-token blocks is nothing but such lists; making a Python integer of every id costs
+three times as much as all the rest of reading. Text that is not a plain list of unsigned 64-bit
+integers goes the slow way through msgspec, which names the entry that is wrong.
+"""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from hitpath._jit import kernel
+from hitpath.core import InputError
+from hitpath.traces.decode import as_input_error
+from hitpath.traces.rows import symbols_from
+
+_CHUNK_IDS = 1 << 20
+_MALFORMED = -1
+_COMMA, _OPEN, _CLOSE, _ZERO, _NINE = (ord(c) for c in ",[]09")
+_SPACE, _TAB = ord(" "), ord("\t")
+
+_decode_list = msgspec.json.Decoder(list[Any])
+
+
+@kernel
+def _parse(text: NDArray[np.uint8], out: NDArray[np.uint64]) -> int:
+    """Fill `out` from "[1, 23, 456]"; the number of integers, or _MALFORMED for anything that
+    is not such a list of integers of at most 19 digits (all of those fit 64 bits)."""
+    count = 0
+    value = np.uint64(0)
+    digits = 0
+    gap = False  # white space since the last digit: no further digit may follow
+    if len(text) < 2 or text[0] != _OPEN or text[-1] != _CLOSE:
+        return _MALFORMED
+    for i in range(1, len(text)):
+        c = text[i]
+        if _ZERO <= c <= _NINE:
+            if gap or digits == 19 or (digits == 1 and value == 0):
+                return _MALFORMED
+            value = value * np.uint64(10) + np.uint64(c - _ZERO)
+            digits += 1
+        elif c == _COMMA or c == _CLOSE:
+            if digits == 0:
+                # "[]" is the only list without digits before its end
+                return 0 if c == _CLOSE and count == 0 and i == len(text) - 1 else _MALFORMED
+            out[count] = value
+            count += 1
+            value, digits, gap = np.uint64(0), 0, False
+            if c == _CLOSE and i != len(text) - 1:
+                return _MALFORMED
+        elif c == _SPACE or c == _TAB:
+            gap = digits > 0
+        else:
+            return _MALFORMED
+    return count
+
+
+class IdParser:
+    """Parses id lists into chunks that the rows' arrays are views of.
+
+    text_bytes: how much text will come, 0 for unknown. The first chunk is large enough for all
+    of it (memory that is never written costs nothing), so that the rows need not be joined.
+    """
+
+    def __init__(self, text_bytes: int) -> None:
+        self._chunk = np.empty(text_bytes // 2, dtype=np.uint64)
+        self._used = 0
+
+    def parse(self, text: msgspec.Raw, name: str, place: str) -> NDArray[np.uint64]:
+        """The ids, uint64. Raises InputError with the entry that is none."""
+        raw = np.frombuffer(text, dtype=np.uint8)
+        most = len(raw) // 2  # an id and its comma or bracket take two bytes at least
+        if self._used + most > len(self._chunk):
+            self._chunk, self._used = np.empty(max(_CHUNK_IDS, most), dtype=np.uint64), 0
+        room = self._chunk[self._used : self._used + most]
+        count = _parse(raw, room)
+        if count == _MALFORMED:
+            slowly = self._slowly(text, name, place)
+            count = len(slowly)
+            room[:count] = slowly
+        self._used += count
+        return room[:count]
+
+    @staticmethod
+    def _slowly(text: msgspec.Raw, name: str, place: str) -> NDArray[np.uint64]:
+        try:
+            values = _decode_list.decode(text)
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+            told = as_input_error(error, place)
+            raise InputError(place, name + told.field, told.cause) from error
+        return symbols_from(values, np.uint64, name, place).astype(np.uint64, copy=False)
