@@ -34,9 +34,7 @@ def scenario(seed: int):
     )
     # Workers are numbered as a trace names them: in order of appearance.
     numbers: dict[int, int] = {}
-    requests = [
-        replace(r, worker=numbers.setdefault(r.worker, len(numbers))) for r in requests
-    ]
+    requests = [replace(r, worker=numbers.setdefault(r.worker, len(numbers))) for r in requests]
     num_workers = len(numbers)
     capacity = rng.choice([None, 1, 2, 5, 12, 30])
     options = {
@@ -72,7 +70,9 @@ def assert_same(analysis: Analysis, rows: list[Row], requests: list[Request], to
             row.unexplained,
             row.excess,
         )
-        reasons = {c: {r: int(p[i]) for r, p in parts.items()} for c, parts in ledger.reasons.items()}
+        reasons = {
+            c: {r: int(p[i]) for r, p in parts.items()} for c, parts in ledger.reasons.items()
+        }
         if tokens:
             assert causes == row.causes
             assert reasons == row.reasons
@@ -123,9 +123,7 @@ def test_larger_blocks_of_chained_ids(factor):
     for seed in range(150):
         requests, block_size, num_workers, _, options = scenario(seed)
         options = {**options, "outputs": "ignore"}
-        rows = run(
-            requests, block_size=block_size * factor, num_workers=num_workers, **options
-        )
+        rows = run(requests, block_size=block_size * factor, num_workers=num_workers, **options)
         trace = chained_trace(requests, block_size)
         setting = setting_for(block_size * factor, None, options)
         model = analyze_trace(trace, setting).ledger.rungs.model

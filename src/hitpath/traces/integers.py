@@ -41,7 +41,7 @@ def _parse(text: NDArray[np.uint8], out: NDArray[np.uint64]) -> int:
                 return _MALFORMED
             value = value * np.uint64(10) + np.uint64(c - _ZERO)
             digits += 1
-        elif c == _COMMA or c == _CLOSE:
+        elif c in (_COMMA, _CLOSE):
             if digits == 0:
                 # "[]" is the only list without digits before its end
                 return 0 if c == _CLOSE and count == 0 and i == len(text) - 1 else _MALFORMED
@@ -50,7 +50,7 @@ def _parse(text: NDArray[np.uint8], out: NDArray[np.uint64]) -> int:
             value, digits, gap = np.uint64(0), 0, False
             if c == _CLOSE and i != len(text) - 1:
                 return _MALFORMED
-        elif c == _SPACE or c == _TAB:
+        elif c in (_SPACE, _TAB):
             gap = digits > 0
         else:
             return _MALFORMED

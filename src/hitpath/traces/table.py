@@ -148,9 +148,10 @@ def runs_of(rows: Sequence[NDArray[np.uint32] | NDArray[np.uint64]], dtype: type
     """Concatenate ragged rows; no copy where they already lie one behind the other."""
     offsets = np.zeros(len(rows) + 1, dtype=np.int64)
     np.cumsum([len(row) for row in rows], out=offsets[1:])
-    flat = _one_behind_the_other(rows, offsets)
-    if flat is None:
-        flat = np.concatenate(rows) if rows else np.zeros(0, dtype=dtype)
+    joined = _one_behind_the_other(rows, offsets)
+    if joined is not None:
+        return Runs(joined, offsets)
+    flat = np.concatenate(rows) if rows else np.zeros(0)
     return Runs(flat.astype(dtype, copy=False), offsets)
 
 
