@@ -4,13 +4,15 @@
 next one sees. Reports read the result and compute nothing.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from hitpath.accounting.ledger import attribute
 from hitpath.core import Progress, Setting, SettingError
 from hitpath.routing.policies import fixed_or_absent, make_policy
 from hitpath.sim.engines import make_engine
-from hitpath.sim.events import order_events
+from hitpath.sim.events import ids_are_prefixes, order_events
 from hitpath.sim.fleet import simulate_fleet
 from hitpath.sim.rungs import make_rungs, root_codes
 from hitpath.summary import Analysis, Estimate, Stages, sum_up
@@ -62,9 +64,10 @@ def estimate(
 
 def analyze_trace(trace: Trace, setting: Setting) -> Analysis:
     """The spine."""
+    roots = root_codes(trace, setting.split_models)
+    trace = _content_ids_told(trace, roots)
     engine = make_engine(setting, choose_block_size(trace, setting.block_size))
     blocks = block_trace(trace, engine.block_size)
-    roots = root_codes(trace, setting.split_models)
     events = order_events(trace, blocks, roots, setting.outputs == "insert")
     limit = np.minimum(engine.limit(trace.prompt_tokens), blocks.whole)
     workers, given = _workers(trace, setting)
@@ -81,6 +84,17 @@ def analyze_trace(trace: Trace, setting: Setting) -> Analysis:
     ledger.check()
     served = Labels(fleet.worker, workers)
     return sum_up(Stages(trace, setting, engine, blocks, events, limit, served, fleet, ledger))
+
+
+def _content_ids_told(trace: Trace, roots: Ints) -> Trace:
+    """The trace with its identity corrected where its ids are not chained."""
+    if trace.identity != "chained" or ids_are_prefixes(trace, roots):
+        return trace
+    note = (
+        "the same block id stands behind different prefixes: these are ids of content, not of "
+        "prefixes; a block counts as shared only where everything before it is shared too"
+    )
+    return replace(trace, identity="content", notes=(*trace.notes, note))
 
 
 def _workers(trace: Trace, setting: Setting) -> tuple[tuple[str, ...], Ints]:

@@ -17,6 +17,11 @@ from typing import Literal
 ABSENT = -1
 """In integer columns of a trace: the file does not say. Never summed, exported as null."""
 
+MAX_TOKENS = 1 << 40
+"""No count of one request or setting is larger: sums over a million of them still fit."""
+
+MAX_WORKERS = 100_000
+
 CAUSES = (
     "ineligible",
     "in_flight",
@@ -101,21 +106,22 @@ class Setting:
     sample_frac: float | None = None
 
     def __post_init__(self) -> None:
-        if self.block_size is not None and self.block_size < 1:
-            raise SettingError("--block-size", f"must be 1 or more, not {self.block_size}")
+        _check_range("--block-size", self.block_size, MAX_TOKENS)
+        _check_range("--capacity-tokens", self.capacity_tokens, MAX_TOKENS)
+        _check_range("--workers", self.workers, MAX_WORKERS)
         if self.engine == "lru" and self.capacity_tokens is None:
             raise SettingError("--engine lru", "needs --capacity-tokens or --capacity-gib")
         if self.engine == "unlimited" and self.capacity_tokens is not None:
             raise SettingError("--engine unlimited", "has no capacity; use --engine lru")
-        if self.capacity_tokens is not None and self.capacity_tokens < 1:
-            raise SettingError(
-                "--capacity-tokens", f"must be 1 or more, not {self.capacity_tokens}"
-            )
-        if self.workers is not None and self.workers < 1:
-            raise SettingError("--workers", f"must be 1 or more, not {self.workers}")
         if self.router is not None and self.workers is None:
             raise SettingError("--router", "needs --workers N")
         if not 0 <= self.seed < 2**63:
             raise SettingError("--seed", "must be from 0 to 2**63 - 1")
-        if self.sample_frac is not None and not 0 < self.sample_frac <= 1:
-            raise SettingError("--sample", "must be above 0 and at most 1")
+        if self.sample_frac is not None and not 0 < self.sample_frac <= 0.5:
+            cause = f"{self.sample_frac:g} is not above 0 and at most 0.5; leave it out for all"
+            raise SettingError("--sample", cause)
+
+
+def _check_range(option: str, value: int | None, most: int) -> None:
+    if value is not None and not 1 <= value <= most:
+        raise SettingError(option, f"{value} is not from 1 to {most:,}")

@@ -51,7 +51,9 @@ class ModelKV:
         return tokens * self.kv_bytes_per_token / 2**30
 
     def tokens(self, gib: float) -> int:
-        """Tokens whose KV fits."""
+        """Tokens whose KV fits. Raises SettingError for a size that is none."""
+        if not 0 < gib < 1e9:
+            raise SettingError("--capacity-gib", f"{gib:g} is not a size")
         return int(gib * 2**30 // self.kv_bytes_per_token)
 
 

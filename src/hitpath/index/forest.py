@@ -250,3 +250,29 @@ def visits(forest: Forest, ends: Ints) -> Ints:
     counts = np.bincount(ends, minlength=forest.num_nodes).astype(np.int64)
     _visits(forest.tree, np.argsort(-forest.tree.depth, kind="stable"), counts)
     return counts
+
+
+@kernel
+def _has_repeats(symbols: Symbols, tree: Tree, slots: Ints, slot_roots: Ints) -> bool:
+    mask = np.uint64(len(slots) - 1)
+    for node in range(tree.num_roots, len(tree.parent)):
+        root = node
+        while root >= tree.num_roots:
+            root = tree.parent[root]
+        for at in range(tree.first[node], tree.first[node] + tree.length[node]):
+            slot = _slot_of(np.uint64(symbols[at]), root, mask)
+            while slots[np.int64(slot)] >= 0:
+                same_root = slot_roots[np.int64(slot)] == root
+                if same_root and symbols[slots[np.int64(slot)]] == symbols[at]:
+                    return True
+                slot = (slot + np.uint64(1)) & mask
+            slots[np.int64(slot)] = at
+            slot_roots[np.int64(slot)] = root
+    return False
+
+
+def symbols_are_prefixes(symbols: Symbols, forest: Forest) -> bool:
+    """Whether each symbol stands at one place under its root: equal symbol, equal prefix."""
+    size = 1 << max(4, (2 * int(forest.tree.length.sum())).bit_length())
+    slots, slot_roots = (np.full(size, ABSENT, dtype=np.int64) for _ in range(2))
+    return not _has_repeats(symbols, forest.tree, slots, slot_roots)

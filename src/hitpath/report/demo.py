@@ -13,7 +13,7 @@ from hitpath.report.output import write_whole
 from hitpath.report.run import Outputs, run_analysis
 from hitpath.traces.synthetic import demo_rows
 
-CAPACITY_TOKENS = 250_000
+CAPACITY_TOKENS = 120_000
 OPTIONS = (
     f"--engine lru --capacity-tokens {CAPACITY_TOKENS} --outputs insert "
     "--workers 2 --router round-robin --model llama-3.1-8b"

@@ -1,12 +1,15 @@
 """One command's work: progress on a terminal, the analysis, then all outputs."""
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any
 
 import msgspec
+from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 
 from hitpath._jit import nothing_compiled_yet
@@ -19,6 +22,7 @@ from hitpath.report.rows import write_ledger, write_per_request
 from hitpath.report.sampled import print_sampled, sampled_document
 from hitpath.report.terminal import WIDTH, print_report
 from hitpath.summary import Analysis
+from hitpath.traces.files import expand
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +34,19 @@ class Outputs:
     ledger: str | None = None
     svg: str | None = None
 
-    def check(self) -> None:
-        """Raise OutputError where two outputs would share one file."""
-        named = [p for p in (self.json, self.per_request, self.ledger, self.svg) if p is not None]
-        for path in named:
-            if named.count(path) > 1:
+    def check(self, inputs: list[str]) -> None:
+        """Raise OutputError where two outputs would share one file, or one is an input."""
+        read = {source.path.resolve() for source in expand(inputs) if source.path is not None}
+        taken: set[object] = set()
+        for path in (self.json, self.per_request, self.ledger, self.svg):
+            if path is None:
+                continue
+            place = path if path == STDOUT else Path(path).resolve()
+            if place in taken:
                 raise OutputError(path, "named for two outputs")
+            if place in read:
+                raise OutputError(path, "is an input of this analysis")
+            taken.add(place)
 
 
 def run_analysis(
@@ -46,7 +57,7 @@ def run_analysis(
     outputs: Outputs,
 ) -> None:
     """Analyse, write every file, then print the page unless standard output is taken."""
-    outputs.check()
+    outputs.check(traces)
     announce_compilation()
     if setting.sample_frac is not None:
         _run_estimate(traces, setting, model, skip_bad_rows, outputs)
@@ -116,7 +127,13 @@ def _picture(analysis: Analysis, model: ModelKV | None) -> bytes:
             record=True, width=WIDTH, file=nowhere, highlight=False, force_terminal=True
         )
         print_report(analysis, model, console)
-    return console.export_svg(title="hitpath analyze").encode()
+    return console.export_svg(title="hitpath analyze", code_format=_svg_format()).encode()
+
+
+def _svg_format() -> str:
+    """rich's template without its fonts from elsewhere: a page of ours loads nothing."""
+    local = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+    return local.replace("Fira Code", "DejaVu Sans Mono, Menlo, Consolas")
 
 
 def announce_compilation() -> None:

@@ -50,9 +50,9 @@ _RATE_NAMES = {
     "token_weighted": ("token-weighted", "hit tokens / prompt tokens, whole blocks"),
     "token_weighted_with_partial": ("… with partial blocks", "last block by its rest"),
     "block_weighted": ("block-weighted", "hit blocks / blocks"),
-    "request_mean_token": ("request mean, tokens", "mean of each request's share, partial too"),
-    "request_mean_token_full": ("… whole blocks only", "mean of each request's share"),
-    "request_mean_block": ("request mean, blocks", "mean of each request's block share"),
+    "request_mean_token": ("request mean, tokens", "each request's share, averaged"),
+    "request_mean_token_full": ("… whole blocks only", "the same, whole blocks"),
+    "request_mean_block": ("request mean, blocks", "each request's block share, averaged"),
 }
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitpath.core import ABSENT
-from hitpath.index.forest import Forest, build_forest
+from hitpath.index.forest import Forest, build_forest, symbols_are_prefixes
 from hitpath.traces.blocking import Blocks
 from hitpath.traces.table import Ints, Runs, Trace
 
@@ -94,6 +94,13 @@ def _sequences(
     starts = np.where(finishes, moved, prompts.offsets[request])
     lengths = np.where(finishes, sequences.lengths[request], prompts.lengths[request])
     return flat, starts, lengths
+
+
+def ids_are_prefixes(trace: Trace, roots: Ints) -> bool:
+    """Whether equal block ids do mean equal prefixes, as chained ids must."""
+    starts, lengths = trace.prompts.offsets[:-1], trace.prompts.lengths
+    forest = build_forest(trace.prompts.flat, starts, lengths, roots)
+    return symbols_are_prefixes(trace.prompts.flat, forest)
 
 
 def symbols_ever_computed(trace: Trace, sequences: Runs, roots: Ints) -> Ints:

@@ -3,15 +3,16 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hitpath._jit import kernel
-from hitpath.core import ABSENT
 from hitpath.index.forest import Tree, match_by_label, visits
 from hitpath.sim.events import ARRIVAL, Events
 from hitpath.traces.blocking import Blocks
-from hitpath.traces.table import Floats, Ints, Labels, Trace
+from hitpath.traces.table import Floats, Ints, Trace
 
 TTLS_S = (10, 60, 300, 600, 1800, 3600, 86400)
+Mask = NDArray[np.bool_]
 _GRID_S = np.unique(np.concatenate([np.array(TTLS_S, dtype=np.float64), np.logspace(-2, 7, 181)]))
 
 
@@ -43,8 +44,8 @@ class ReuseGaps:
 
 
 def shared_with(events: Events, blocks: Blocks, labels: Ints) -> Ints:
-    """Leading whole-block tokens of each prompt that an earlier request of the same label
-    brought (its prompt, and its output where outputs are kept)."""
+    """Leading ids of each prompt that an earlier request of the same label brought (its prompt,
+    and its output where outputs are kept)."""
     inserts = np.where(events.insert_end >= 0, events.insert_end, events.lookup_end)
     used = (events.kind == ARRIVAL) | (events.insert_end >= 0)
     ends = np.where(events.kind == ARRIVAL, events.lookup_end, inserts)[used]
@@ -52,14 +53,7 @@ def shared_with(events: Events, blocks: Blocks, labels: Ints) -> Ints:
     arrivals = events.kind[used] == ARRIVAL
     shared = np.zeros(len(labels), dtype=np.int64)
     shared[events.request[used][arrivals]] = matched[arrivals]
-    return np.minimum(shared, blocks.whole) * blocks.block_size
-
-
-def pair_codes(first: Labels, second: Labels) -> Ints:
-    """A code for each pair of labels; ABSENT where `second` is absent."""
-    width = len(second.names) + 1
-    codes = (first.codes + 1) * width + second.codes
-    return np.where(second.codes == ABSENT, ABSENT, codes)
+    return shared
 
 
 def _node_tokens(trace: Trace, events: Events, blocks: Blocks) -> Ints:
@@ -73,19 +67,34 @@ def _node_tokens(trace: Trace, events: Events, blocks: Blocks) -> Ints:
     return tokens
 
 
-def shared_prefixes(trace: Trace, events: Events, blocks: Blocks, most: int) -> list[SharedPrefix]:
+@kernel
+def _join(tree: Tree, order: Ints, through: Ints, tokens: Ints) -> None:
+    """Move the tokens of a node that all who pass its parent pass to that parent (outputs cut
+    prompts at places where no prompt ends)."""
+    for node in order:
+        up = tree.parent[node]
+        if up >= tree.num_roots and through[node] == through[up]:
+            tokens[up] += tokens[node]
+            tokens[node] = 0
+
+
+def shared_prefixes(
+    trace: Trace, events: Events, blocks: Blocks, counted: Mask, most: int
+) -> list[SharedPrefix]:
     """The stretches with the most reusable tokens, at most `most` of them."""
     forest = events.forest
-    arrivals = np.flatnonzero(events.kind == ARRIVAL)
+    arrivals = np.flatnonzero((events.kind == ARRIVAL) & counted[events.request])
     through = visits(forest, events.lookup_end[arrivals])
-    reusable = np.maximum(through - 1, 0) * _node_tokens(trace, events, blocks)
+    tokens = _node_tokens(trace, events, blocks)
+    _join(forest.tree, np.argsort(-forest.tree.depth, kind="stable"), through, tokens)
+    reusable = np.maximum(through - 1, 0) * tokens
     reusable[: forest.tree.num_roots] = 0
     order = np.argsort(-reusable, kind="stable")[:most]
     first_of = _first_visitor(forest.tree, events.lookup_end[arrivals])
     found = []
     for node in order[reusable[order] > 0]:
         begin = int(forest.tree.depth[node]) * blocks.block_size
-        length = int(reusable[node] // (through[node] - 1))
+        length = int(tokens[node])
         row = int(events.request[arrivals[first_of[node]]])
         found.append(
             SharedPrefix(

@@ -88,7 +88,7 @@ def sum_up(stages: Stages) -> Analysis:
     second_half = np.arange(len(trace)) >= len(trace) // 2
     origin, no_origin_why = origin_of_hits(trace, events, blocks, ledger)
     anybody = np.zeros(len(trace), dtype=np.int64)
-    once = trace.prompt_tokens - shared_with(events, blocks, anybody)
+    once = trace.prompt_tokens - blocks.tokens_of(shared_with(events, blocks, anybody))
     analysis = Analysis(
         trace=trace,
         setting=stages.setting,
@@ -105,7 +105,7 @@ def sum_up(stages: Stages) -> Analysis:
         origin=origin,
         no_origin_why=no_origin_why,
         held_once_tokens=int(once[counted].sum()),
-        prefixes=tuple(shared_prefixes(trace, events, blocks, MOST_PREFIXES)),
+        prefixes=tuple(shared_prefixes(trace, events, blocks, counted, MOST_PREFIXES)),
         gaps=reuse_gaps(trace, events, limit, blocks.block_size),
         groups=all_groups(trace, stages.workers, ledger),
     )
@@ -160,4 +160,4 @@ def _tokens_across_models(stages: Stages) -> int:
         return 0
     hit = stages.ledger.rungs.model[0]
     same_model = shared_with(stages.events, stages.blocks, trace.model.codes)
-    return stages.ledger.total(hit - np.minimum(hit, same_model))
+    return stages.ledger.total(hit - np.minimum(hit, stages.blocks.tokens_of(same_model)))

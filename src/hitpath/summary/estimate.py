@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitpath._jit import kernel
-from hitpath.core import Setting, SettingError
+from hitpath.core import ABSENT, Setting, SettingError
 from hitpath.index.forest import Tree
 from hitpath.sim.curve import Curve, lru_curve
 from hitpath.sim.engines import Engine
@@ -111,8 +111,13 @@ def estimate_trace(trace: Trace, setting: Setting, engine: Engine) -> Estimate:
         int(whole[rows].sum()) / total_units if total_units else 0.0,
         int(whole[rows].sum()),
         int(blocks.whole[rows].sum()),
-        trace.notes,
+        (*trace.notes, *_reports_unused(trace)),
     )
+
+
+def _reports_unused(trace: Trace) -> list[str]:
+    told = int(np.count_nonzero(trace.reported_hit != ABSENT))
+    return [f"{told:,} reported hits are not used: --sample models them"] if told else []
 
 
 def _size_error(curve: Curve, capacity: int | None, one_in: int, total_units: int) -> float:

@@ -8,7 +8,7 @@ from hitpath.accounting.ledger import Ledger
 from hitpath.accounting.rates import Group, group_by
 from hitpath.core import ABSENT
 from hitpath.sim.events import Events
-from hitpath.sim.reuse import pair_codes, shared_with
+from hitpath.sim.reuse import shared_with
 from hitpath.traces.blocking import Blocks
 from hitpath.traces.table import Ints, Labels, Trace
 
@@ -38,14 +38,16 @@ def origin_of_hits(
         return None, "the trace names no sessions"
     hit = np.where(ledger.counted, ledger.rungs.model[0], 0)
     in_session = trace.session.codes != ABSENT
-    session = pair_codes(trace.tenant, trace.session)
-    same_session = np.minimum(hit, shared_with(events, blocks, session))
+
+    def shared(labels: Labels) -> Ints:
+        return np.minimum(hit, blocks.tokens_of(shared_with(events, blocks, labels.codes)))
+
+    same_session = shared(trace.session)
     rest = np.where(in_session, hit - same_session, 0)
     no_session = int(hit[~in_session].sum())
     if not trace.tenant.known:
         return Origin(int(same_session.sum()), int(rest.sum()), None, no_session), ""
-    of_tenant = np.minimum(hit, shared_with(events, blocks, trace.tenant.codes))
-    other_session = np.minimum(rest, np.maximum(of_tenant - same_session, 0))
+    other_session = np.minimum(rest, np.maximum(shared(trace.tenant) - same_session, 0))
     other_tenant = int((rest - other_session).sum())
     return Origin(int(same_session.sum()), int(other_session.sum()), other_tenant, no_session), ""
 
@@ -54,7 +56,7 @@ def turn_numbers(trace: Trace) -> Ints:
     """The turn that the trace gives, else the request's place in its session, from 1."""
     if np.any(trace.turn != ABSENT) or not trace.session.known:
         return trace.turn
-    codes = pair_codes(trace.tenant, trace.session)
+    codes = trace.session.codes
     order = np.argsort(codes, kind="stable")
     ordered = codes[order]
     begins = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])

@@ -34,7 +34,8 @@ def warnings_for(
             f"the mean of the requests' own shares is {mean:.1%}, the share of all tokens "
             f"{weighted:.1%}: long prompts hit {'less' if mean > weighted else 'more'} than short"
         )
-    same_time = len(trace) - len(np.unique(trace.arrival_s))
+    _, times = np.unique(trace.arrival_s, return_counts=True)
+    same_time = int(times[times > 1].sum())
     if not trace.own_clocks and same_time:
         found.append(
             f"{same_time:,} requests share their arrival time with another: "

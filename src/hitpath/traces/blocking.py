@@ -43,6 +43,9 @@ def choose_block_size(trace: Trace, asked: int | None) -> int:
         return asked or DEFAULT_BLOCK_SIZE
     if asked is None or asked == own:
         return own
+    if trace.identity == "content":
+        cause = f"ids of content cannot be joined: only their own blocks of {own} can be had"
+        raise SettingError(f"--block-size {asked}", cause)
     if asked % own:
         cause = f"the trace has ids of {own}-token blocks: only multiples of {own} can be had"
         raise SettingError(f"--block-size {asked}", cause)

@@ -40,8 +40,8 @@ def possible_block_sizes(num_ids: Ints, num_tokens: Ints) -> tuple[int, int]:
 
 
 def infer_block_size(num_ids: Ints, num_tokens: Ints) -> int | None:
-    """The block size that the rows prove: 512 if it fits, else the only one or the only power
-    of two that does; None where the rows contradict each other or leave several."""
+    """The likeliest block size that all rows fit: 512, else the only one, else the only power
+    of two; None where the rows contradict each other or leave several."""
     low, high = possible_block_sizes(num_ids, num_tokens)
     if low <= MOONCAKE_BLOCK_SIZE <= high:
         return MOONCAKE_BLOCK_SIZE

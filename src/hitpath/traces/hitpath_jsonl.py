@@ -160,6 +160,8 @@ class _HitpathRows:
             turn=data.turn,
             context=_context(data),
         )
+        if data.turn is not None:
+            check_tokens(data.turn, "turn", place)
         if kind == "block_keys":
             self._check_blocks(row, data, place)
         if data.reported is not None:
@@ -238,7 +240,10 @@ class _HitpathRows:
             total += check_tokens(num_tokens, f"segments[{i}][1]", place)
         if max(total, data.output_tokens or 0) > MAX_SEGMENT_TOKENS:
             raise InputError(place, "segments", f"more than {MAX_SEGMENT_TOKENS:,} tokens")
-        parts = [self._segments.tokens(name, n) for name, n in data.segments]
+        try:
+            parts = [self._segments.tokens(name, n) for name, n in data.segments]
+        except OverflowError as error:
+            raise InputError(place, "segments", str(error)) from error
         prompt = np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint32)
         if data.reply is None:
             return prompt, None
@@ -296,6 +301,10 @@ class _HitpathRows:
                 check_tokens(value, f"reported.{name}", place)
         for tier, value in (reported.cached_by_tier or {}).items():
             check_tokens(value, f"reported.cached_by_tier.{tier}", place)
+        for name in Reported.__struct_fields__:
+            value = getattr(reported, name)
+            if name.endswith("_s") and value is not None:
+                check_seconds(value, f"reported.{name}", place)
         if reported.counting not in (None, "inclusive", "exclusive"):
             cause = f"{reported.counting!r} is neither inclusive nor exclusive"
             raise InputError(place, "reported.counting", cause)

@@ -1,7 +1,7 @@
 """Mooncake JSONL (FAST'25 release): `timestamp` in ms, lengths, and chained block ids.
 
-The last id may stand for a partial block. The file names no block size: 512 unless its rows
-prove another (or `--block-size` says so, or a `block_size` field stands in the rows).
+The last id may stand for a partial block. The file names no block size: 512 where the rows fit
+it, else what they do fit (or what `--block-size` or a `block_size` field in the rows says).
 """
 
 from collections.abc import Iterator
@@ -82,7 +82,7 @@ def read(
 
 
 def _block_size(builder: TraceBuilder, told: dict[int, str], asked: int | None) -> int:
-    """The rows' own word, else what their lengths prove, else `--block-size`, else 512."""
+    """The rows' own word, else `--block-size` where they fit it, else what they do fit."""
     if len(told) > 1:
         (first, _), (other, place) = list(told.items())[:2]
         raise InputError(place, "block_size", f"{other}, but {first} before")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hitpath.core import ABSENT, InputError
+from hitpath.core import ABSENT, MAX_TOKENS, InputError
 from hitpath.traces.sampling import Sampler
 from hitpath.traces.table import (
     Context,
@@ -30,7 +30,6 @@ from hitpath.traces.table import (
 )
 
 DEFAULT_BLOCK_SIZE = 16
-MAX_TOKENS = 1 << 40
 MAX_SECONDS = 1e12
 _TOKEN_LIMIT = 1 << 32
 
@@ -238,6 +237,22 @@ def _tier_columns(rows: list[Row]) -> dict[str, NDArray[np.int64]]:
     return {name: _integers([row.tiers.get(name) for row in rows]) for name in names}
 
 
+def _sessions(rows: list[Row]) -> Labels:
+    """Session names; one that two tenants use stands for a session of each."""
+    tenants: dict[str, set[str | None]] = {}
+    for row in rows:
+        if row.session is not None:
+            tenants.setdefault(row.session, set()).add(row.tenant)
+    return encode_labels(
+        [
+            f"{row.tenant}/{row.session}"
+            if row.session is not None and len(tenants[row.session]) > 1
+            else row.session
+            for row in rows
+        ]
+    )
+
+
 def _workers(rows: list[Row]) -> Labels:
     values = [row.worker for row in rows]
     if any(v is None for v in values) and any(v is not None for v in values):
@@ -269,7 +284,7 @@ def _columns(rows: list[Row], rest: dict[str, Any], keep_reports: bool) -> Trace
         contexts=tuple(contexts),
         context=np.array(context, dtype=np.int64),
         scope=np.array([row.scope for row in rows], dtype=np.int64),
-        session=encode_labels([row.session for row in rows]),
+        session=_sessions(rows),
         tenant=encode_labels([row.tenant for row in rows]),
         model=encode_labels([row.model for row in rows]),
         worker=_workers(rows),

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hitpath.core import SettingError
 from hitpath.keys import block_keys, context_root
 
 HEAD_BLOCKS = 16
@@ -27,11 +26,8 @@ class Sampler:
 
     @classmethod
     def from_share(cls, share: float, seed: int) -> "Sampler":
-        """The sampler nearest to a share. Raises SettingError above one half."""
-        one_in = round(1 / share)
-        if one_in < 2:
-            raise SettingError(f"--sample {share:g}", "must be at most 0.5; leave it out for all")
-        return cls(one_in, seed)
+        """The sampler nearest to a share of at most one half."""
+        return cls(round(1 / share), seed)
 
     def keep(self, ids: Keys) -> NDArray[np.bool_]:
         """Which of one prompt's ids are kept, the head always."""

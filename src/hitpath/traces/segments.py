@@ -9,7 +9,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-_CHUNK_TOKENS = 1 << 12
+_CHUNK_TOKENS = 1 << 6  # small: a short stretch takes a whole chunk of ids
 _NUM_CHUNKS = (1 << 32) // _CHUNK_TOKENS
 MAX_SEGMENT_TOKENS = 1 << 27
 

@@ -1,0 +1,39 @@
+# Two commands are all a newcomer needs: make demo, make test. Both set everything up in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check docs clean
+
+demo: $(VENV)/.installed
+	$(BIN)/hitpath demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check src tests bench
+	$(BIN)/ruff check src tests bench
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# What is generated in the docs: the picture in the README and the command's help page.
+docs: $(VENV)/.installed
+	$(BIN)/hitpath demo --svg docs/demo.svg > /dev/null
+	$(BIN)/python docs/generate.py
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit("hitpath needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.created pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
