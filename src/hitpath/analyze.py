@@ -110,7 +110,6 @@ def _workers(trace: Trace, setting: Setting) -> tuple[tuple[str, ...], Ints]:
     names = tuple(f"worker {i}" for i in range(count))
     if count == 1:
         return names, np.zeros(len(trace), dtype=np.int64)
-    if setting.router is None:
-        raise SettingError("--workers", "needs --router, as the trace names no workers")
+    assert setting.router is not None  # Setting sees to it
     policy = make_policy(setting.router, count, setting.seed)
     return names, fixed_or_absent(policy, [trace.session.of(i) for i in range(len(trace))])

@@ -74,10 +74,10 @@ def analyze(
         str, typer.Option(help="insert: generated tokens stay in the cache; ignore: they do not.")
     ] = "ignore",
     workers: Annotated[
-        int | None, typer.Option(help="Workers, if the trace names none; needs --router.")
+        int | None, typer.Option(help="Workers, if the trace names none.")
     ] = None,
     router: Annotated[
-        str | None, typer.Option(help="random, round-robin, session or prefix.")
+        str | None, typer.Option(help="round-robin (the default), random, session or prefix.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of --router and --sample.")] = 0,
     split_models: Annotated[

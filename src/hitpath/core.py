@@ -21,6 +21,7 @@ MAX_TOKENS = 1 << 40
 """No count of one request or setting is larger: sums over a million of them still fit."""
 
 MAX_WORKERS = 100_000
+DEFAULT_ROUTER: Literal["round-robin"] = "round-robin"
 
 CAUSES = (
     "ineligible",
@@ -91,7 +92,8 @@ class Setting:
     """What the analysis assumes about the engine and the fleet. Counts are tokens.
 
     `capacity_tokens` is per worker; None is an unlimited cache. `block_size` None takes the
-    trace's own. `workers` and `router` are used only where the trace names no workers.
+    trace's own. `workers` and `router` are used only where the trace names no workers; several
+    workers without a router get DEFAULT_ROUTER.
     """
 
     engine: EngineName = "unlimited"
@@ -113,6 +115,8 @@ class Setting:
             raise SettingError("--engine lru", "needs --capacity-tokens or --capacity-gib")
         if self.engine == "unlimited" and self.capacity_tokens is not None:
             raise SettingError("--engine unlimited", "has no capacity; use --engine lru")
+        if self.workers is not None and self.workers > 1 and self.router is None:
+            object.__setattr__(self, "router", DEFAULT_ROUTER)
         if self.router is not None and self.workers is None:
             raise SettingError("--router", "needs --workers N")
         if not 0 <= self.seed < 2**63:

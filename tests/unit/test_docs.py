@@ -110,3 +110,14 @@ def test_links_between_pages():
     for page in (ROOT / "docs").rglob("*.md"):
         for path in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / path).exists(), (page, path)
+
+
+def test_the_worked_example_of_the_readme(tmp_path):
+    text = (ROOT / "README.md").read_text()
+    rows = [json.loads(line.strip()) for line in text.splitlines() if '"segments"' in line]
+    path = str(write_jsonl(tmp_path / "three.jsonl", rows))
+    tokens = document(analyze_trace(read_trace([path]), Setting()), None)["tokens"]
+    assert (tokens["hit"], tokens["prompt"]) == (48, 150)
+    assert "48 of 150 tokens hit, 32.00 %" in text
+    causes = tokens["causes"]
+    assert (causes["rounding"], causes["isolated"], causes["cold"]) == (2, 40, 60)

@@ -99,5 +99,7 @@ def test_settings_that_contradict_the_trace(tmp_path):
     trace = trace_of_rows(tmp_path, [{**row, "worker": "w0"} for row in rows()])
     with pytest.raises(SettingError, match="names its own workers"):
         analyze_trace(trace, Setting(workers=2, router="random"))
-    with pytest.raises(SettingError, match="needs --router"):
-        analyze_trace(trace_of_rows(tmp_path, rows()), Setting(workers=2))
+    with pytest.raises(SettingError, match="needs --workers"):
+        Setting(router="random")
+    assert Setting(workers=2).router == "round-robin"
+    assert Setting(workers=1).router is None
