@@ -7,12 +7,15 @@ Imports of the analysis stand inside the commands: `hitpath --help` must not loa
 import os
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hitpath import __version__
-from hitpath.core import HitpathError, Setting, SettingError
+from hitpath.core import ENGINES, OUTPUTS_RULES, ROUTERS, HitpathError, Setting, SettingError
+
+if TYPE_CHECKING:
+    from hitpath.cost.models import ModelKV
 
 app = typer.Typer(
     name="hitpath",
@@ -26,13 +29,49 @@ app = typer.Typer(
 Traces = Annotated[
     list[str], typer.Argument(metavar="TRACE...", help="Files, folders, globs, or - (.gz, .zst).")
 ]
-EngineOption = Annotated[str, typer.Option("--engine", help="unlimited or lru.")]
-JsonOption = Annotated[
-    str | None, typer.Option("--json", metavar="FILE|-", help="Everything, as JSON.")
+Engine = Annotated[str, typer.Option("--engine", help="unlimited or lru.")]
+CapacityTokens = Annotated[
+    int | None, typer.Option(help="Cache of each worker, in tokens (--engine lru).")
 ]
-SvgOption = Annotated[
-    str | None, typer.Option("--svg", metavar="FILE", help="The page as a picture.")
+CapacityGiB = Annotated[
+    float | None, typer.Option("--capacity-gib", help="The same in GiB; needs --model.")
 ]
+Model = Annotated[
+    str | None, typer.Option(help="Built-in name or config.json: bytes of KV a token.")
+]
+KVDtype = Annotated[str, typer.Option("--kv-dtype", help="bf16, fp16, fp8, int8, fp4 or int4.")]
+BlockSize = Annotated[
+    int | None, typer.Option(help="Tokens a block [default: the trace's own, else 16].")
+]
+LastToken = Annotated[
+    bool, typer.Option("--last-token", help="At least a prompt's last token is computed.")
+]
+KeepOutputs = Annotated[
+    str,
+    typer.Option(
+        "--outputs", help="insert: generated tokens stay in the cache; ignore: they do not."
+    ),
+]
+Workers = Annotated[int | None, typer.Option(help="Workers, if the trace names none.")]
+Router = Annotated[
+    str | None, typer.Option(help="round-robin (the default), random, session or prefix.")
+]
+Seed = Annotated[int, typer.Option(help="Seed of --router and --sample.")]
+SplitModels = Annotated[bool, typer.Option("--split-models", help="Ids never match across models.")]
+Sample = Annotated[
+    float | None,
+    typer.Option(metavar="SHARE", help="Keep this share of the blocks; estimates, with errors."),
+]
+SkipBadRows = Annotated[
+    bool, typer.Option("--skip-bad-rows", help="List bad rows instead of stopping.")
+]
+Json = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Everything, as JSON.")]
+PerRequest = Annotated[str | None, typer.Option(metavar="FILE.jsonl", help="A row a request.")]
+LedgerFile = Annotated[
+    str | None,
+    typer.Option("--ledger", metavar="FILE.parquet", help="The ledger, one row a request."),
+]
+Svg = Annotated[str | None, typer.Option("--svg", metavar="FILE", help="The page as a picture.")]
 
 
 def _version(asked: bool) -> None:
@@ -53,83 +92,47 @@ def root(
 @app.command()
 def analyze(
     traces: Traces,
-    engine: EngineOption = "unlimited",
-    capacity_tokens: Annotated[
-        int | None, typer.Option(help="Cache of each worker, in tokens (--engine lru).")
-    ] = None,
-    capacity_gib: Annotated[
-        float | None, typer.Option(help="The same in GiB; needs --model.")
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="Built-in name or config.json: bytes of KV a token.")
-    ] = None,
-    kv_dtype: Annotated[str, typer.Option(help="bf16, fp16, fp8, int8, fp4 or int4.")] = "bf16",
-    block_size: Annotated[
-        int | None, typer.Option(help="Tokens a block [default: the trace's own, else 16].")
-    ] = None,
-    last_token: Annotated[
-        bool, typer.Option("--last-token", help="At least a prompt's last token is computed.")
-    ] = False,
-    outputs: Annotated[
-        str, typer.Option(help="insert: generated tokens stay in the cache; ignore: they do not.")
-    ] = "ignore",
-    workers: Annotated[
-        int | None, typer.Option(help="Workers, if the trace names none.")
-    ] = None,
-    router: Annotated[
-        str | None, typer.Option(help="round-robin (the default), random, session or prefix.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of --router and --sample.")] = 0,
-    split_models: Annotated[
-        bool, typer.Option("--split-models", help="Ids never match across models.")
-    ] = False,
-    sample: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE", help="Keep this share of the blocks; estimates with their error."
-        ),
-    ] = None,
-    skip_bad_rows: Annotated[
-        bool, typer.Option("--skip-bad-rows", help="List bad rows instead of stopping.")
-    ] = False,
-    json_file: JsonOption = None,
-    per_request: Annotated[
-        str | None, typer.Option(metavar="FILE.jsonl", help="A row a request.")
-    ] = None,
-    ledger: Annotated[
-        str | None, typer.Option(metavar="FILE.parquet", help="The ledger, one row a request.")
-    ] = None,
-    svg: SvgOption = None,
+    engine: Engine = "unlimited",
+    capacity_tokens: CapacityTokens = None,
+    capacity_gib: CapacityGiB = None,
+    model: Model = None,
+    kv_dtype: KVDtype = "bf16",
+    block_size: BlockSize = None,
+    last_token: LastToken = False,
+    outputs: KeepOutputs = "ignore",
+    workers: Workers = None,
+    router: Router = None,
+    seed: Seed = 0,
+    split_models: SplitModels = False,
+    sample: Sample = None,
+    skip_bad_rows: SkipBadRows = False,
+    json_file: Json = None,
+    per_request: PerRequest = None,
+    ledger: LedgerFile = None,
+    svg: Svg = None,
 ) -> None:
     """Measure a trace's hit rate under its names, and give every missed token one cause."""
     from hitpath.cost.models import load_model
 
     kv_model = load_model(model, kv_dtype) if model is not None else None
     if capacity_gib is not None:
-        if kv_model is None:
-            raise SettingError("--capacity-gib", "needs --model, to know the bytes of a token")
-        if capacity_tokens is not None:
-            raise SettingError("--capacity-gib", "and --capacity-tokens are the same; give one")
-        capacity_tokens = kv_model.tokens(capacity_gib)
+        capacity_tokens = _tokens_of(capacity_gib, capacity_tokens, kv_model)
     setting = Setting(
-        engine=_one_of("--engine", engine, ("unlimited", "lru")),
+        engine=_one_of("--engine", engine, ENGINES),
         last_token=last_token,
-        outputs=_one_of("--outputs", outputs, ("insert", "ignore")),
+        outputs=_one_of("--outputs", outputs, OUTPUTS_RULES),
         block_size=block_size,
         capacity_tokens=capacity_tokens,
         workers=workers,
-        router=None
-        if router is None
-        else _one_of("--router", router, ("random", "round-robin", "session", "prefix")),
+        router=None if router is None else _one_of("--router", router, ROUTERS),
         seed=seed,
         split_models=split_models,
         sample_frac=sample,
     )
-    from hitpath.report.run import Outputs, run_analysis
+    from hitpath.report.run import Job, Outputs, run
 
-    run_analysis(
-        traces, setting, kv_model, skip_bad_rows, Outputs(json_file, per_request, ledger, svg)
-    )
+    outputs_to = Outputs(json_file, per_request, ledger, svg)
+    run(Job(traces, setting, kv_model, skip_bad_rows, outputs_to))
 
 
 @app.command()
@@ -138,12 +141,20 @@ def demo(
         str | None, typer.Option(metavar="FILE.jsonl", help="Keep the workload here.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Another workload of the same kind.")] = 0,
-    svg: SvgOption = None,
+    svg: Svg = None,
 ) -> None:
     """Make a small realistic workload and analyse it (chat, agent, retrieval, a clock)."""
     from hitpath.report.demo import run_demo
 
     run_demo(out, seed, svg)
+
+
+def _tokens_of(gib: float, tokens: int | None, model: "ModelKV | None") -> int:
+    if model is None:
+        raise SettingError("--capacity-gib", "needs --model, to know the bytes of a token")
+    if tokens is not None:
+        raise SettingError("--capacity-gib", "and --capacity-tokens are the same; give one")
+    return model.tokens(gib)
 
 
 def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> Any:

@@ -12,7 +12,7 @@ Everything here is plain data; nothing reads files, hashes, or knows about numba
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 ABSENT = -1
 """In integer columns of a trace: the file does not say. Never summed, exported as null."""
@@ -51,6 +51,9 @@ NUM_RUNGS = len(RUNG_NAMES)
 EngineName = Literal["unlimited", "lru"]
 OutputsRule = Literal["insert", "ignore"]
 RouterName = Literal["random", "round-robin", "session", "prefix"]
+ENGINES: tuple[str, ...] = get_args(EngineName)
+OUTPUTS_RULES: tuple[str, ...] = get_args(OutputsRule)
+ROUTERS: tuple[str, ...] = get_args(RouterName)
 Progress = Callable[[str, int, int], None]
 """Called as progress(stage, done, total); total 0 means unknown. Must not raise."""
 

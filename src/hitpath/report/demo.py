@@ -10,7 +10,7 @@ from rich.console import Console
 from hitpath.core import Setting
 from hitpath.cost.models import load_model
 from hitpath.report.output import write_whole
-from hitpath.report.run import Outputs, run_analysis
+from hitpath.report.run import Job, Outputs, run
 from hitpath.traces.synthetic import demo_rows
 
 CAPACITY_TOKENS = 120_000
@@ -33,7 +33,7 @@ def run_demo(out: str | None, seed: int, svg: str | None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = out if out is not None else str(Path(folder) / "demo.jsonl")
         write_whole(path, lambda file: _write_rows(file, seed))
-        run_analysis([path], _SETTING, model, False, Outputs(svg=svg))
+        run(Job([path], _SETTING, model, False, Outputs(svg=svg)))
     console = Console(highlight=False, soft_wrap=True)
     console.print(
         "This is a made-up hour of four applications (chat, coding agent, retrieval, and forms "

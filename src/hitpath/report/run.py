@@ -49,31 +49,33 @@ class Outputs:
             taken.add(place)
 
 
-def run_analysis(
-    traces: list[str],
-    setting: Setting,
-    model: ModelKV | None,
-    skip_bad_rows: bool,
-    outputs: Outputs,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One command: what to read, how, and where the results go."""
+
+    traces: list[str]
+    setting: Setting
+    model: ModelKV | None
+    skip_bad_rows: bool
+    outputs: Outputs
+
+
+def run(job: Job) -> None:
     """Analyse, write every file, then print the page unless standard output is taken."""
-    outputs.check(traces)
+    job.outputs.check(job.traces)
     announce_compilation()
-    if setting.sample_frac is not None:
-        _run_estimate(traces, setting, model, skip_bad_rows, outputs)
+    if job.setting.sample_frac is not None:
+        _run_estimate(job)
         return
     with _progress() as progress:
-        analysis = analyze(traces, setting, skip_bad_rows=skip_bad_rows, progress=progress)
-    write_outputs(analysis, model, outputs)
+        analysis = analyze(
+            job.traces, job.setting, skip_bad_rows=job.skip_bad_rows, progress=progress
+        )
+    write_outputs(analysis, job.model, job.outputs)
 
 
-def _run_estimate(
-    traces: list[str],
-    setting: Setting,
-    model: ModelKV | None,
-    skip_bad_rows: bool,
-    outputs: Outputs,
-) -> None:
+def _run_estimate(job: Job) -> None:
+    outputs = job.outputs
     for option, path in (
         ("--per-request", outputs.per_request),
         ("--ledger", outputs.ledger),
@@ -82,11 +84,13 @@ def _run_estimate(
         if path is not None:
             raise SettingError(option, "needs the whole trace; leave out --sample")
     with _progress() as progress:
-        estimated = estimate(traces, setting, skip_bad_rows=skip_bad_rows, progress=progress)
+        estimated = estimate(
+            job.traces, job.setting, skip_bad_rows=job.skip_bad_rows, progress=progress
+        )
     if outputs.json is not None:
-        write_json(outputs.json, sampled_document(estimated, model))
+        write_json(outputs.json, sampled_document(estimated, job.model))
     if outputs.json != STDOUT:
-        print_sampled(estimated, model, _page())
+        print_sampled(estimated, job.model, _page())
 
 
 def write_json(path: str, content: dict[str, Any]) -> None:
