@@ -1,18 +1,15 @@
 """Trace files -> one `Trace`. One module a format; the format is found out by content.
 
-To add a format: a module with NAME, `recognises(first_row)` and `read(...)`, a line in
-`_LINE_FORMATS` of detect.py and in `read_trace`, a section in docs/trace-format.md, a case in
-tests/unit/test_traces.py.
+To add a format: a module with a `FORMAT` (see sources.Format), its line in `detect.FORMATS`, a
+section in docs/trace-format.md, and cases in tests/unit/test_traces.py and the fuzz test.
 """
 
-from itertools import chain
-
 from hitpath.core import InputError, Progress
-from hitpath.traces import coding_agent, hitpath_jsonl, mooncake
-from hitpath.traces.detect import Input
+from hitpath.traces.detect import find_format
 from hitpath.traces.files import expand
 from hitpath.traces.rows import DEFAULT_BLOCK_SIZE, TraceBuilder
 from hitpath.traces.sampling import Sampler
+from hitpath.traces.sources import Format, Input, ReadOptions
 from hitpath.traces.table import Context, Labels, Problem, Runs, Trace
 
 __all__ = ["Context", "Labels", "Problem", "Runs", "Trace", "TraceBuilder", "read_trace"]
@@ -33,26 +30,26 @@ def read_trace(
     rows are listed in `Trace.skipped` instead.
     """
     builder = TraceBuilder(skip_bad_rows, sampler, block_size or DEFAULT_BLOCK_SIZE)
-    inputs = [Input(source, skip_bad_rows, progress) for source in expand(arguments)]
-    for unreadable in (i.problem for i in inputs if i.problem is not None):
-        builder.reject(unreadable)
-    first = next((i for i in inputs if i.format_name is not None), None)
-    if first is None:
+    inputs = [Input(source, progress) for source in expand(arguments)]
+    found = [(source, find_format(source, skip_bad_rows)) for source in inputs]
+    for source in inputs:
+        if source.problem is not None:
+            builder.reject(source.problem)
+    readable = [(source, known) for source, known in found if known is not None]
+    if not readable:
         cause = "the input is empty" if not builder.skipped else "not one readable row"
         raise InputError(", ".join(arguments), "", f"no requests: {cause}")
-    inputs = [i for i in inputs if i.format_name is not None]
-    for other in inputs:
-        if other.format_name != first.format_name:
-            cause = f"format is {other.format_name}, but {first.name} is {first.format_name}"
-            raise InputError(other.name, "", cause)
-    if first.format_name == coding_agent.NAME:
-        trace = coding_agent.read(((i.name, i.document()) for i in inputs), builder)
-    elif first.format_name == mooncake.NAME:
-        size_bytes = sum(i.size_bytes for i in inputs)
-        rows = chain.from_iterable(i.lines() for i in inputs)
-        trace = mooncake.read(rows, builder, block_size, size_bytes)
-    else:
-        trace = hitpath_jsonl.read(chain.from_iterable(i.lines() for i in inputs), builder)
+    known = _one_format(readable)
+    trace = known.read([source for source, _ in readable], builder, ReadOptions(block_size))
     if not len(trace):
-        raise InputError(first.name, "", f"no request left: {len(trace.skipped)} bad rows")
+        raise InputError(readable[0][0].name, "", f"no request left: {len(trace.skipped)} bad rows")
     return trace
+
+
+def _one_format(readable: list[tuple[Input, Format]]) -> Format:
+    first, known = readable[0]
+    for source, other in readable[1:]:
+        if other is not known:
+            cause = f"format is {other.name}, but {first.name} is {known.name}"
+            raise InputError(source.name, "", cause)
+    return known

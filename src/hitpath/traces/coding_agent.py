@@ -9,9 +9,8 @@ The ids do not carry the model. As published, a block counts as reusable whateve
 computed it; the analysis says how many tokens that is, and `--split-models` forbids it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -20,6 +19,7 @@ from hitpath.core import InputError
 from hitpath.traces.blocks import check_num_ids
 from hitpath.traces.decode import as_input_error
 from hitpath.traces.rows import Row, TraceBuilder, check_seconds, check_tokens, symbols_from
+from hitpath.traces.sources import Format, Input, ReadOptions
 from hitpath.traces.table import Context, Trace
 
 NAME = "coding-agent"
@@ -49,18 +49,19 @@ class _Session(msgspec.Struct, kw_only=True):
 _decoder = msgspec.json.Decoder(_Session)
 
 
-def recognises(document: dict[str, Any]) -> bool:
-    """Whether a file that is this one JSON document is of this format."""
-    return "requests" in document and "block_size" in document
+def recognises(value: object) -> bool:
+    """Whether a document is of this format."""
+    return isinstance(value, dict) and "requests" in value and "block_size" in value
 
 
-def read(documents: Iterator[tuple[str, bytes]], builder: TraceBuilder) -> Trace:
-    """All sessions of one or several files; (name, bytes) each. Raises InputError."""
+def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
+    """All sessions, one a file. Raises InputError."""
     block_size: int | None = None
     scopes: dict[str, int] = {}
-    for name, data in documents:
+    for source in inputs:
+        name = source.name
         try:
-            session = _decoder.decode(data)
+            session = _decoder.decode(source.document())
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
             builder.reject(as_input_error(error, name))
             continue
@@ -132,3 +133,6 @@ class _SessionRows:
             context=Context(model=entry.model),
             scope=self._scope,
         )
+
+
+FORMAT = Format(NAME, "coding-agent session JSON", recognises, read)

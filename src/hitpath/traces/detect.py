@@ -1,96 +1,63 @@
 """Finding out by content which format a source is of, before any reader sees it."""
 
-from collections.abc import Iterator
-from itertools import chain
-
-from hitpath.core import InputError, Progress
+from hitpath.core import InputError
 from hitpath.traces import coding_agent, hitpath_jsonl, mooncake
 from hitpath.traces.decode import decode_any
-from hitpath.traces.files import Source, lines
+from hitpath.traces.sources import Format, Input
 
-_LINE_FORMATS = (
-    (mooncake.NAME, mooncake.recognises),
-    (hitpath_jsonl.NAME, hitpath_jsonl.recognises),
+FORMATS: tuple[Format, ...] = (
+    coding_agent.FORMAT,
+    mooncake.FORMAT,
+    hitpath_jsonl.FORMAT,
 )
-_KNOWN = "hitpath JSONL, Mooncake JSONL, coding-agent session JSON"
+"""Asked in this order; the first that recognises a source reads it."""
 
 
-class Input:
-    """One source and its format: `format_name`, or None where the source has no readable row.
-
-    `problem`: why no row could be read, under `skip_bad_rows`; without it that is raised. A
-    source is read once (it may be a pipe): what finding out consumed is kept and given again.
-    """
-
-    def __init__(self, source: Source, skip_bad_rows: bool, progress: Progress | None) -> None:
-        self.name = source.name
-        self.size_bytes = source.size_bytes
-        self.problem: InputError | None = None
-        self._rest = lines(source, progress)
-        self._head: list[tuple[int, bytes]] = []
-        self.format_name = self._find_out(skip_bad_rows)
-
-    def lines(self) -> Iterator[tuple[str, bytes]]:
-        """(place, line) for every line that is not blank."""
-        for number, line in chain(self._head, self._rest):
-            yield f"{self.name}:{number}", line
-
-    def document(self) -> bytes:
-        """The whole source."""
-        self._head += self._rest
-        return b"\n".join(line for _, line in self._head)
-
-    def _find_out(self, skip_bad_rows: bool) -> str | None:
-        first = next(self._rest, None)
-        if first is None:
-            return None
-        self._head.append(first)
-        number, line = first
-        try:
-            row = decode_any(line, f"{self.name}:{number}")
-        except InputError as error:
-            self.problem = error
-        else:
-            return self._name_of(row, number)
-        if self._is_document():
-            self.problem = None
-            return coding_agent.NAME
-        if not skip_bad_rows:
-            raise self.problem
-        return self._first_readable_row()
-
-    def _is_document(self) -> bool:
-        """Whether the source is one session document spread over several lines."""
-        if not self._head[0][1].lstrip().startswith(b"{"):
-            return False
-        try:
-            document = decode_any(self.document(), self.name)
-        except InputError:
-            return False
-        return isinstance(document, dict) and coding_agent.recognises(document)
-
-    def _first_readable_row(self) -> str | None:
-        """The format of the first row that is of any; None leaves `problem` to be told."""
-        self._head += self._rest
-        for number, line in self._head[1:]:
-            try:
-                name = self._name_of(decode_any(line, self.name), number)
-            except InputError:
-                continue
-            self.problem = None
-            return name
+def find_format(source: Input, skip_bad_rows: bool) -> Format | None:
+    """The source's format; None for an empty one, or (with `source.problem`) one without a
+    readable row under `skip_bad_rows`. Raises InputError."""
+    first = next(source.peek(), None)
+    if first is None:
         return None
+    number, line = first
+    place = f"{source.name}:{number}"
+    for known in FORMATS:
+        if known.sniffs(line):
+            return known
+    try:
+        value = decode_any(line, place)
+    except InputError as problem:
+        return _in_spite_of(problem, source, skip_bad_rows)
+    return _format_of(value, place)
 
-    def _name_of(self, first: object, number: int) -> str:
-        place = f"{self.name}:{number}"
-        if not isinstance(first, dict):
-            raise InputError(place, "", f"a JSON object is needed, not {type(first).__name__}")
-        if coding_agent.recognises(first):
-            return coding_agent.NAME
-        for name, recognises in _LINE_FORMATS:
-            if recognises(first):
-                return name
-        fields = ", ".join(sorted(map(str, first))[:8]) or "none"
-        raise InputError(
-            place, "", f"format not recognised (fields: {fields}); hitpath reads {_KNOWN}"
-        )
+
+def _in_spite_of(problem: InputError, source: Input, skip_bad_rows: bool) -> Format | None:
+    """The first line is no JSON: one document over several lines, or a bad row to skip."""
+    if next(source.peek())[1].lstrip()[:1] in (b"{", b"["):
+        try:
+            value = decode_any(source.document(), source.name)
+        except InputError:
+            pass  # not a document either: `problem` is what is told
+        else:
+            return _format_of(value, source.name)
+    if not skip_bad_rows:
+        raise problem
+    for number, line in source.peek():
+        try:
+            return _format_of(decode_any(line, source.name), f"{source.name}:{number}")
+        except InputError:
+            continue  # this row is bad as well; the reader lists it
+    source.problem = problem
+    return None
+
+
+def _format_of(value: object, place: str) -> Format:
+    for known in FORMATS:
+        if known.recognises(value):
+            return known
+    if isinstance(value, dict):
+        found = "fields: " + (", ".join(sorted(map(str, value))[:8]) or "none")
+    else:
+        found = f"a JSON {type(value).__name__}"
+    titles = ", ".join(known.title for known in FORMATS)
+    raise InputError(place, "", f"format not recognised ({found}); hitpath reads {titles}")

@@ -5,7 +5,7 @@ The prompt is exactly one of `tokens`, `block_keys` (+ `block_size`, `prompt_tok
 messages count as one). Text stands as bytes.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from hitpath.traces.rows import (
     symbols_from,
 )
 from hitpath.traces.segments import MAX_SEGMENT_TOKENS, SegmentTokens
+from hitpath.traces.sources import Format, Input, ReadOptions, lines_of
 from hitpath.traces.table import Context, Identity, Trace
 
 NAME = "hitpath"
@@ -96,15 +97,17 @@ _OUTPUT_OF = {
 }
 
 
-def recognises(first: dict[str, Any]) -> bool:
-    """Whether a file whose first row is `first` is of this format."""
-    return "arrival_s" in first or ("id" in first and any(kind in first for kind in _KINDS))
+def recognises(value: object) -> bool:
+    """Whether a first row is of this format."""
+    if not isinstance(value, dict):
+        return False
+    return "arrival_s" in value or ("id" in value and any(kind in value for kind in _KINDS))
 
 
-def read(lines: Iterator[tuple[str, bytes]], builder: TraceBuilder) -> Trace:
-    """All rows of one or several files. Raises InputError."""
+def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
+    """All rows. Raises InputError."""
     rows = _HitpathRows(builder)
-    for place, line in lines:
+    for place, line in lines_of(inputs):
         builder.attempt(partial(rows.make, line, place), place, lambda: rows.units_agree)
     if rows.uncounted:
         builder.notes.append(
@@ -343,3 +346,6 @@ def _context(data: HitpathRow) -> Context:
         media_salt=told.pop("media_salt", None),
         others=tuple(sorted(told.items())),
     )
+
+
+FORMAT = Format(NAME, "hitpath JSONL", recognises, read)

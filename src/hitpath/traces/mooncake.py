@@ -4,9 +4,8 @@ The last id may stand for a partial block. The file names no block size: 512 whe
 it, else what they do fit (or what `--block-size` or a `block_size` field in the rows says).
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -21,10 +20,10 @@ from hitpath.traces.blocks import (
 from hitpath.traces.decode import RowDecoder
 from hitpath.traces.integers import IdParser
 from hitpath.traces.rows import Row, TraceBuilder, check_seconds, check_tokens
+from hitpath.traces.sources import Format, Input, ReadOptions, lines_of
 from hitpath.traces.table import Trace
 
 NAME = "mooncake"
-Line = tuple[str, bytes]
 
 
 class MooncakeRow(msgspec.Struct, kw_only=True):
@@ -42,17 +41,15 @@ class _Strict(MooncakeRow, forbid_unknown_fields=True, kw_only=True):
     pass
 
 
-def recognises(first: dict[str, Any]) -> bool:
-    """Whether a file whose first row is `first` is of this format."""
-    return "hash_ids" in first and "input_length" in first
+def recognises(value: object) -> bool:
+    """Whether a first row is of this format."""
+    return isinstance(value, dict) and "hash_ids" in value and "input_length" in value
 
 
-def read(
-    lines: Iterator[Line], builder: TraceBuilder, block_size: int | None, size_bytes: int = 0
-) -> Trace:
-    """All rows of one or several files of so many bytes. Raises InputError or SettingError."""
+def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
+    """All rows. Raises InputError or SettingError."""
     decoder = RowDecoder(MooncakeRow, _Strict, builder.ignored_fields)
-    ids = IdParser(size_bytes)
+    ids = IdParser(sum(i.size_bytes for i in inputs))
     places: list[str] = []
     told: dict[int, str] = {}
 
@@ -72,11 +69,11 @@ def read(
             session=None if session is None else str(session),
         )
 
-    for place, line in lines:
+    for place, line in lines_of(inputs):
         before = len(builder.rows)
         builder.attempt(partial(make_row, line, place), place)
         places += [place] * (len(builder.rows) - before)
-    size = _block_size(builder, told, block_size)
+    size = _block_size(builder, told, options.block_size)
     _check_rows(builder, places, size)
     return builder.build(NAME, "chained", size)
 
@@ -118,3 +115,6 @@ def _check_rows(builder: TraceBuilder, places: list[str], size: int) -> None:
             bad.append(i)
     for i in reversed(bad):
         del builder.rows[i]
+
+
+FORMAT = Format(NAME, "Mooncake JSONL", recognises, read)
