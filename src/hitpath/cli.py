@@ -4,15 +4,23 @@ Exit codes: 0 done, 2 the user can mend it (one line on standard error), 130 int
 Imports of the analysis stand inside the commands: `hitpath --help` must not load numba.
 """
 
+import io
 import os
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hitpath import __version__
-from hitpath.core import ENGINES, OUTPUTS_RULES, ROUTERS, HitpathError, Setting, SettingError
+from hitpath.core import (
+    ENGINES,
+    OUTPUTS_RULES,
+    ROUTERS,
+    HitpathError,
+    ReaderGone,
+    Setting,
+    SettingError,
+)
 
 if TYPE_CHECKING:
     from hitpath.cost.models import ModelKV
@@ -165,22 +173,24 @@ def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> Any:
 
 def main() -> None:
     """Entry point: errors that a user can mend become one line and exit code 2."""
-    _guarded(app)
-
-
-def _guarded(run: Callable[[], Any]) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot draw gets a "?"
     try:
-        run()
+        app()
     except HitpathError as error:
-        print(f"hitpath: error: {error}", file=sys.stderr)
-        sys.exit(2)
+        _complain(f"error: {error}", 2)
     except MemoryError:
-        print("hitpath: error: out of memory (see --sample)", file=sys.stderr)
-        sys.exit(2)
-    except BrokenPipeError:
-        # The reader of our output has gone (head, less): not an error of ours.
+        _complain("error: out of memory (see --sample)", 2)
+    except ReaderGone:
+        # What is still buffered must not fail once more when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except KeyboardInterrupt:
-        print("hitpath: interrupted", file=sys.stderr)
-        sys.exit(130)
+        _complain("interrupted", 130)
+
+
+def _complain(text: str, code: int) -> None:
+    if sys.stderr is not None:
+        print(f"hitpath: {text}", file=sys.stderr)
+    sys.exit(code)

@@ -58,14 +58,33 @@ Progress = Callable[[str, int, int], None]
 """Called as progress(stage, done, total); total 0 means unknown. Must not raise."""
 
 
+_MOST_CHARACTERS = 300
+
+
+def one_line(text: str) -> str:
+    """Text from a file or a name, fit for a line of a terminal: what is not printable is
+    escaped (line ends, control characters, lone surrogates), what is long loses its middle."""
+    shown = "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode()
+        for c in (text if len(text) <= _MOST_CHARACTERS else _shortened(text))
+    )
+    return shown if len(shown) <= _MOST_CHARACTERS else _shortened(shown)
+
+
+def _shortened(text: str) -> str:
+    half = _MOST_CHARACTERS // 2 - 1
+    return f"{text[:half]} … {text[-half:]}"
+
+
 class HitpathError(Exception):
-    """Base of all errors that a user can cause and mend."""
+    """Base of all errors that a user can cause and mend; their text is one line."""
 
 
 class InputError(HitpathError):
     """A trace file or a row of it cannot be used: `place` (file:line), `field`, `cause`."""
 
     def __init__(self, place: str, field: str, cause: str) -> None:
+        place, field, cause = one_line(place), one_line(field), one_line(cause)
         super().__init__(f"{place}: {field}: {cause}" if field else f"{place}: {cause}")
         self.place = place
         self.field = field
@@ -76,6 +95,7 @@ class SettingError(HitpathError):
     """An option cannot be honoured: `option` as typed, `cause`."""
 
     def __init__(self, option: str, cause: str) -> None:
+        option, cause = one_line(option), one_line(cause)
         super().__init__(f"{option}: {cause}")
         self.option = option
         self.cause = cause
@@ -85,9 +105,15 @@ class OutputError(HitpathError):
     """A result file could not be written; whatever stood there before still does."""
 
     def __init__(self, path: str, cause: str) -> None:
+        path, cause = one_line(path), one_line(cause)
         super().__init__(f"{path}: {cause}")
         self.path = path
         self.cause = cause
+
+
+class ReaderGone(Exception):
+    """Whoever read our standard output has gone (head, less): no error of anybody's. It is no
+    OSError, for the command-line library ends with 1 on a broken pipe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +150,8 @@ class Setting:
             raise SettingError("--router", "needs --workers N")
         if not 0 <= self.seed < 2**63:
             raise SettingError("--seed", "must be from 0 to 2**63 - 1")
-        if self.sample_frac is not None and not 0 < self.sample_frac <= 0.5:
-            cause = f"{self.sample_frac:g} is not above 0 and at most 0.5; leave it out for all"
+        if self.sample_frac is not None and not 1e-6 <= self.sample_frac <= 0.5:
+            cause = f"{self.sample_frac:g} is not from 0.000001 to 0.5; leave it out for all"
             raise SettingError("--sample", cause)
 
 

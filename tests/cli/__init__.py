@@ -50,7 +50,8 @@ def call(*arguments: object, stdin: bytes = b"") -> Ended:
 
 def process(command: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
     """A line of bash in which `hitpath` is the command, run in a process of its own."""
-    settings = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **environment}
+    inherited = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")}
+    settings = {**inherited, "PYTHONPATH": str(ROOT / "src"), **environment}
     script = f'set -o pipefail\nhitpath() {{ "{sys.executable}" -m hitpath "$@"; }}\n{command}'
     return subprocess.run(
         ["bash", "-c", script], cwd=cwd, env=settings, capture_output=True, timeout=120, check=False

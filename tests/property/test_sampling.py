@@ -104,5 +104,5 @@ def test_what_sampling_cannot_do():
         check_sampled_setting(Setting(workers=2, router="random", sample_frac=0.1))
     with pytest.raises(SettingError, match="outputs"):
         check_sampled_setting(Setting(outputs="insert", sample_frac=0.1))
-    with pytest.raises(SettingError, match=r"at most 0\.5"):
+    with pytest.raises(SettingError, match=r"to 0\.5"):
         Setting(sample_frac=0.6)

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import stat
 
 import pyarrow.parquet as pq
@@ -53,9 +54,12 @@ def test_the_page_shows_the_numbers_of_the_document(analysis):
     assert "not known" in page
 
 
-@pytest.mark.parametrize("width", [40, 80, 110])
-def test_the_page_fits_its_terminal(analysis, width):
-    assert all(len(line) <= width for line in page_of(analysis, width).splitlines())
+@pytest.mark.parametrize("width", [80, 95, 110])
+def test_the_page_fits_its_terminal_and_no_number_is_cut(analysis, width):
+    page, wide = page_of(analysis, width), page_of(analysis, 200)
+    assert all(len(line) <= width for line in page.splitlines())
+    numbers = re.compile(r"(?<![\d,.])\d[\d,.]*(?: %)?")
+    assert sorted(numbers.findall(page)) == sorted(numbers.findall(wide))
 
 
 def test_no_number_is_cut_at_a_usual_width(analysis):

@@ -77,10 +77,12 @@ def load_model(name: str, kv_dtype: str) -> ModelKV:
     if name in _MLA:
         layers, rank, rope = _MLA[name]
         return ModelKV(name, kv_dtype, layers * (rank + rope) * size)
-    path = Path(name)
-    if path.is_dir():
-        path = path / "config.json"
-    if not path.is_file():
+    try:
+        path = Path(name) / "config.json" if Path(name).is_dir() else Path(name)
+        found = path.is_file()
+    except (OSError, ValueError):
+        found = False
+    if not found:
         known = ", ".join(model_names())
         raise SettingError(f"--model {name}", f"neither a config.json nor one of {known}")
     return ModelKV(name, kv_dtype, _elements_per_token(_read(path), str(path)) * size)

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import IO
 
 import msgspec
-from rich.console import Console
 
 from hitpath.core import Setting
 from hitpath.cost.models import load_model
 from hitpath.report.output import write_whole
-from hitpath.report.run import Job, Outputs, run
+from hitpath.report.run import Job, Outputs, page_console, run
 from hitpath.traces.synthetic import demo_rows
 
 CAPACITY_TOKENS = 120_000
@@ -34,8 +33,7 @@ def run_demo(out: str | None, seed: int, svg: str | None) -> None:
         path = out if out is not None else str(Path(folder) / "demo.jsonl")
         write_whole(path, lambda file: _write_rows(file, seed))
         run(Job([path], _SETTING, model, False, Outputs(svg=svg)))
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(
+    page_console(soft_wrap=True).print(
         "This is a made-up hour of four applications (chat, coding agent, retrieval, and forms "
         "with the time of day in front).\n"
         "Keep it and look closer:  hitpath demo --out demo.jsonl && "

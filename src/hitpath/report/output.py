@@ -11,9 +11,31 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from hitpath.core import OutputError
+from hitpath.core import OutputError, ReaderGone
 
 STDOUT = "-"
+
+
+def check_writable(path: str) -> Path:
+    """Where a file would be written; raises OutputError where that can be known to fail."""
+    try:
+        target = Path(path).resolve()
+        if target.is_dir():
+            raise OutputError(path, "is a folder")
+        os.scandir(target.parent).close()  # raises what would be raised later
+        if not os.access(target.parent, os.W_OK) and not _is_device(target):
+            raise OutputError(path, "its folder cannot be written to")
+    except (OSError, RuntimeError, ValueError) as error:
+        raise OutputError(path, f"cannot be written: {_cause(error)}") from error
+    return target
+
+
+def _is_device(target: Path) -> bool:
+    return target.exists() and not target.is_file()
+
+
+def _cause(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
 
 
 def write_whole(path: str, write: Callable[[IO[bytes]], None]) -> None:
@@ -23,29 +45,36 @@ def write_whole(path: str, write: Callable[[IO[bytes]], None]) -> None:
     """
     try:
         if path == STDOUT:
-            write(sys.stdout.buffer)
-            sys.stdout.buffer.flush()
+            _write_to_stdout(write)
             return
-        target = Path(path)
-        if target.exists() and not target.is_file():
-            if target.is_dir():
-                raise OutputError(path, "is a folder")
+        target = check_writable(path)
+        if _is_device(target):
             with target.open("wb") as device:
                 write(device)
-            return
-        _write_beside(target.resolve(), write)
-    except BrokenPipeError:
-        raise
+        else:
+            _write_beside(target, write)
+    except BrokenPipeError as error:
+        raise ReaderGone from error
     except OSError as error:
-        raise OutputError(path, f"cannot be written: {error.strerror or error}") from error
+        raise OutputError(path, f"cannot be written: {_cause(error)}") from error
+
+
+def _write_to_stdout(write: Callable[[IO[bytes]], None]) -> None:
+    if sys.stdout is None:
+        raise OutputError("stdout", "cannot be written: it is closed")
+    write(sys.stdout.buffer)
+    sys.stdout.buffer.flush()
 
 
 def _write_beside(target: Path, write: Callable[[IO[bytes]], None]) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+    handle, name = tempfile.mkstemp(
+        prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent
+    )
     try:
         with os.fdopen(handle, "wb") as file:
             write(file)
-        os.chmod(name, 0o666 & ~_umask())
+        os.chmod(name, mode)
         os.replace(name, target)
     except BaseException:
         os.unlink(name)

@@ -1,11 +1,12 @@
 """One command's work: progress on a terminal, the analysis, then all outputs."""
 
+import io
+import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any
 
 import msgspec
@@ -14,13 +15,14 @@ from rich.console import Console
 
 from hitpath._jit import nothing_compiled_yet
 from hitpath.analyze import analyze, estimate
-from hitpath.core import OutputError, Progress, Setting, SettingError
+from hitpath.core import OutputError, Progress, ReaderGone, Setting, SettingError
 from hitpath.cost.models import ModelKV
 from hitpath.report.document import document
-from hitpath.report.output import STDOUT, write_whole
+from hitpath.report.output import STDOUT, check_writable, write_whole
 from hitpath.report.rows import write_ledger, write_per_request
 from hitpath.report.sampled import print_sampled, sampled_document
-from hitpath.report.terminal import WIDTH, print_report
+from hitpath.report.terminal import NARROWEST, WIDTH, print_report
+from hitpath.report.text_parts import Page
 from hitpath.summary import Analysis
 from hitpath.traces.files import expand
 
@@ -34,6 +36,11 @@ class Outputs:
     ledger: str | None = None
     svg: str | None = None
 
+    def page_wanted(self) -> bool:
+        """Not where standard output is taken, or closed with the results going to files."""
+        files = [p for p in (self.json, self.per_request, self.ledger, self.svg) if p is not None]
+        return STDOUT not in files and not (files and sys.stdout is None)
+
     def check(self, inputs: list[str]) -> None:
         """Raise OutputError where two outputs would share one file, or one is an input."""
         read = {source.path.resolve() for source in expand(inputs) if source.path is not None}
@@ -41,7 +48,7 @@ class Outputs:
         for path in (self.json, self.per_request, self.ledger, self.svg):
             if path is None:
                 continue
-            place = path if path == STDOUT else Path(path).resolve()
+            place = path if path == STDOUT else check_writable(path)
             if place in taken:
                 raise OutputError(path, "named for two outputs")
             if place in read:
@@ -89,8 +96,8 @@ def _run_estimate(job: Job) -> None:
         )
     if outputs.json is not None:
         write_json(outputs.json, sampled_document(estimated, job.model))
-    if outputs.json != STDOUT:
-        print_sampled(estimated, job.model, _page())
+    if outputs.page_wanted():
+        _print(lambda page: print_sampled(estimated, job.model, page))
 
 
 def write_json(path: str, content: dict[str, Any]) -> None:
@@ -110,28 +117,41 @@ def write_outputs(analysis: Analysis, model: ModelKV | None, outputs: Outputs) -
     if outputs.svg is not None:
         picture = _picture(analysis, model)
         write_whole(outputs.svg, lambda file: _write_line(file, picture))
-    if STDOUT not in (outputs.json, outputs.per_request, outputs.ledger, outputs.svg):
-        print_report(analysis, model, _page())
+    if outputs.page_wanted():
+        _print(lambda page: print_report(analysis, model, page))
 
 
 def _write_line(file: IO[bytes], text: bytes) -> None:
     file.write(text + b"\n")
 
 
-def _page() -> Console:
-    console = Console(highlight=False)
-    return Console(
-        highlight=False, width=min(WIDTH, console.width) if console.is_terminal else WIDTH
-    )
+def page_console(**options: Any) -> Page:
+    """Where the page goes: the terminal's width from NARROWEST to WIDTH, or WIDTH into a file or
+    pipe. A narrower terminal wraps lines by itself: no number is cut."""
+    if sys.stdout is None:
+        raise OutputError("stdout", "cannot be written: it is closed")
+    page = Page()
+    width = min(WIDTH, max(NARROWEST, page.width)) if page.is_terminal else WIDTH
+    return Page(width=width, **options)
+
+
+def _print(show: Callable[[Page], None]) -> None:
+    """Print a page and be sure that it arrived."""
+    try:
+        show(page_console())
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        raise ReaderGone from error
+    except OSError as error:
+        # What is still buffered would fail again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise OutputError("stdout", f"cannot be written: {error.strerror}") from error
 
 
 def _picture(analysis: Analysis, model: ModelKV | None) -> bytes:
-    with open("/dev/null", "w") as nowhere:
-        console = Console(
-            record=True, width=WIDTH, file=nowhere, highlight=False, force_terminal=True
-        )
-        print_report(analysis, model, console)
-    return console.export_svg(title="hitpath analyze", code_format=_svg_format()).encode()
+    page = Page(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
+    print_report(analysis, model, page)
+    return page.export_svg(title="hitpath analyze", code_format=_svg_format()).encode()
 
 
 def _svg_format() -> str:
@@ -142,7 +162,7 @@ def _svg_format() -> str:
 
 def announce_compilation() -> None:
     """Say once a machine why the first run is slow."""
-    if nothing_compiled_yet():
+    if sys.stderr is not None and nothing_compiled_yet():
         print(
             "hitpath: compiling kernels (first run only, some 10 s; cached afterwards) …",
             file=sys.stderr,
@@ -153,7 +173,7 @@ def announce_compilation() -> None:
 @contextmanager
 def _progress() -> Iterator[Progress | None]:
     """A bar on standard error, only where a person looks at it."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.progress import Progress as Bars

@@ -14,7 +14,7 @@ from hitpath.accounting.rates import HitRates, ratio
 from hitpath.core import CAUSES, RUNG_NAMES
 from hitpath.cost.models import ModelKV
 from hitpath.report.document import SCHEMA, capacity_for, curve_capacities
-from hitpath.report.text_parts import count, percent, table
+from hitpath.report.text_parts import count, label, percent, table
 from hitpath.summary import Estimate, Estimated
 
 WHY = "not estimated under --sample"
@@ -172,4 +172,4 @@ def _page(estimate: Estimate, model: ModelKV | None) -> Iterable[RenderableType]
     yield sizes
     yield Text("causes, rows and tables need the whole trace: leave out --sample", style="dim")
     if estimate.warnings:
-        yield Group(*(Text(f"• {note}") for note in estimate.warnings))
+        yield Group(*(label(f"• {note}") for note in estimate.warnings))

@@ -21,10 +21,11 @@ from hitpath.report.document import (
     trace_part,
 )
 from hitpath.report.terminal_sharing import sharing_sections
-from hitpath.report.text_parts import bar, count, levels, percent, seconds, table
+from hitpath.report.text_parts import bar, count, label, levels, percent, seconds, table
 from hitpath.summary import Analysis
 
 WIDTH = 110
+NARROWEST = 80
 _MOST_LISTED = 10
 _PLOT_DECADES = 3
 _WHO_CAN_ACT = {
@@ -47,7 +48,7 @@ _STYLES = {
     "unexplained": "bright_red",
 }
 _RATE_NAMES = {
-    "token_weighted": ("token-weighted", "hit tokens / prompt tokens, whole blocks"),
+    "token_weighted": ("token-weighted", "hit / prompt tokens, whole blocks"),
     "token_weighted_with_partial": ("… with partial blocks", "last block by its rest"),
     "block_weighted": ("block-weighted", "hit blocks / blocks"),
     "request_mean_token": ("request mean, tokens", "each request's share, averaged"),
@@ -127,21 +128,19 @@ def _problems(analysis: Analysis) -> Iterable[RenderableType]:
         ("Excluded rows", list(analysis.trace.excluded.values())),
     ):
         if problems:
-            shown = table("row<", "field<", "cause~")
-            for problem in problems[:_MOST_LISTED]:
-                shown.add_row(problem.place, problem.field, problem.cause)
+            lines = [label(f"{p.place}: {p.field}: {p.cause}") for p in problems[:_MOST_LISTED]]
             if len(problems) > _MOST_LISTED:
-                shown.add_row(f"… and {len(problems) - _MOST_LISTED:,} more", "", "(--json)")
-            yield _titled(f"{title}: {len(problems):,}", shown)
+                lines.append(Text(f"… and {len(problems) - _MOST_LISTED:,} more (--json)"))
+            yield _titled(f"{title}: {len(problems):,}", Group(*lines))
 
 
 def _rates(analysis: Analysis) -> RenderableType:
-    shown = table("<", "whole trace", "second half", "<", "what it is~")
-    for name, (label, meaning) in _RATE_NAMES.items():
+    shown = table("<", "whole trace", "second half", "=", "what it is~")
+    for name, (title, meaning) in _RATE_NAMES.items():
         whole = getattr(analysis.hit_rate, name)
         strong = "bold" if name == "token_weighted" else ""
         shown.add_row(
-            Text(label, style=strong),
+            Text(title, style=strong),
             Text(percent(whole), style=strong),
             percent(getattr(analysis.steady, name)),
             bar(whole, 16, "green"),
@@ -160,7 +159,7 @@ def _has_reports(analysis: Analysis) -> bool:
 def _causes(analysis: Analysis) -> RenderableType:
     tokens = tokens_part(analysis)
     prompt = tokens["prompt"]
-    shown = table("label<", "tokens", "share", "requests", "<", "who can act~")
+    shown = table("label<", "tokens", "share", "requests", "=", "who can act~")
 
     def row(name: str, value: int, requests: int | None, note: str) -> None:
         part = name.startswith(" ")
@@ -210,7 +209,7 @@ def _tiers(by_tier: dict[str, int]) -> str:
 
 
 def _ladder(analysis: Analysis) -> RenderableType:
-    shown = table("rung<", "tokens", "hit rate", "<")
+    shown = table("rung<", "tokens", "hit rate", "=")
     for rung in ladder_part(analysis):
         if rung["tokens"] is None:
             continue
@@ -298,4 +297,4 @@ def _warnings(analysis: Analysis) -> RenderableType:
     notes = list(analysis.warnings)
     if analysis.ledger.total(analysis.ledger.cause("rounding")) and analysis.trace.block_size:
         notes.append(f"rounding is a {LOWER_BOUND}")
-    return Group(*(Text(f"• {note}") for note in notes))
+    return Group(*(label(f"• {note}") for note in notes))

@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from hitpath.accounting.rates import Group, ratio
-from hitpath.report.text_parts import bar, count, percent, seconds, table
+from hitpath.report.text_parts import bar, count, label, percent, seconds, table
 from hitpath.sim.reuse import TTLS_S
 from hitpath.summary import Analysis
 
@@ -54,7 +54,7 @@ def _sharing(analysis: Analysis) -> RenderableType:
     if origin.no_session:
         rows.append(("request without a session", origin.no_session))
     total = sum(tokens for _, tokens in rows)
-    shown = table("hits by origin<", "tokens", "share", "<")
+    shown = table("hits by origin<", "tokens", "share", "=")
     for name, tokens in rows:
         share = ratio(tokens, total)
         shown.add_row(name, count(tokens), percent(share), bar(share, 20, "green"))
@@ -70,7 +70,7 @@ def _prefixes(analysis: Analysis) -> RenderableType:
             count(prefix.num_requests),
             count(prefix.reusable_tokens),
             percent(ratio(prefix.reusable_tokens, total)),
-            prefix.first_request,
+            label(prefix.first_request),
         )
     note = "share: of all tokens that an unlimited cache reuses; stretches do not overlap"
     return Lines(shown, Text(note, style="dim"))
@@ -78,7 +78,7 @@ def _prefixes(analysis: Analysis) -> RenderableType:
 
 def _gaps(analysis: Analysis) -> RenderableType:
     gaps = analysis.gaps
-    shown = table("kept at least<", "reusable tokens still there", "share", "<")
+    shown = table("kept at least<", "reusable tokens still there", "share", "=")
     for ttl, tokens in zip(TTLS_S, gaps.within, strict=True):
         share = ratio(tokens, gaps.tokens)
         shown.add_row(seconds(ttl), count(tokens), percent(share), bar(share, 20, "cyan"))
@@ -91,10 +91,10 @@ def _gaps(analysis: Analysis) -> RenderableType:
 
 
 def _groups(groups: list[Group], most: int) -> RenderableType:
-    shown = table("<", "requests", "prompt tokens", "hit tokens", "hit rate", "possible", "<")
+    shown = table("<", "requests", "prompt tokens", "hit tokens", "hit rate", "possible", "=")
     for group in groups[:most]:
         shown.add_row(
-            group.name,
+            label(group.name),
             count(group.num_requests),
             count(group.prompt_tokens),
             count(group.hit_tokens),

@@ -156,7 +156,8 @@ def _split(stages: Stages, limit: Ints) -> Split:
 def _tokens_across_models(stages: Stages) -> int:
     """Modelled hit tokens that only another model had computed, where models are mere labels."""
     trace = stages.trace
-    if not trace.model_is_label or stages.setting.split_models:
+    all_named = bool(np.all(trace.model.codes != ABSENT))
+    if not trace.model_is_label or stages.setting.split_models or not all_named:
         return 0
     hit = stages.ledger.rungs.model[0]
     same_model = shared_with(stages.events, stages.blocks, trace.model.codes)

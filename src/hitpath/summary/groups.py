@@ -40,7 +40,9 @@ def origin_of_hits(
     in_session = trace.session.codes != ABSENT
 
     def shared(labels: Labels) -> Ints:
-        return np.minimum(hit, blocks.tokens_of(shared_with(events, blocks, labels.codes)))
+        tokens: Ints = blocks.tokens_of(shared_with(events, blocks, labels.codes))
+        least: Ints = np.minimum(hit, tokens)
+        return least
 
     same_session = shared(trace.session)
     rest = np.where(in_session, hit - same_session, 0)

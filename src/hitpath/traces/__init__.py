@@ -32,15 +32,15 @@ def read_trace(
     builder = TraceBuilder(skip_bad_rows, sampler, block_size or DEFAULT_BLOCK_SIZE)
     inputs = [Input(source, progress) for source in expand(arguments)]
     found = [(source, find_format(source, skip_bad_rows)) for source in inputs]
-    for source in inputs:
-        if source.problem is not None:
-            builder.reject(source.problem)
     readable = [(source, known) for source, known in found if known is not None]
     if not readable:
-        cause = "the input is empty" if not builder.skipped else "not one readable row"
+        unreadable = next((source.problem for source in inputs if source.problem), None)
+        cause = f"not one readable row; first {unreadable}" if unreadable else "the input is empty"
         raise InputError(", ".join(arguments), "", f"no requests: {cause}")
     known = _one_format(readable)
-    trace = known.read([source for source, _ in readable], builder, ReadOptions(block_size))
+    # A source without one readable row goes along: its rows are listed one by one.
+    to_read = [source for source, its in found if its is not None or source.problem is not None]
+    trace = known.read(to_read, builder, ReadOptions(block_size))
     if not len(trace):
         raise InputError(readable[0][0].name, "", f"no request left: {len(trace.skipped)} bad rows")
     return trace

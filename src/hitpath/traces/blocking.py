@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hitpath.core import SettingError
 from hitpath.keys import block_keys_batch, context_root
-from hitpath.traces.rows import DEFAULT_BLOCK_SIZE
+from hitpath.traces.rows import DEFAULT_BLOCK_SIZE, mark_partial_ids
 from hitpath.traces.table import Context, Ints, Runs, Trace
 
 
@@ -66,7 +66,15 @@ def with_outputs(trace: Trace) -> Runs:
         start = prompts.offsets[i]
         flat[begin:middle] = prompts.flat[start : start + kept[i]]
         flat[middle:end] = outputs.flat[outputs.offsets[i] : outputs.offsets[i + 1]]
-    return Runs(flat, offsets)
+    joined = Runs(flat, offsets)
+    if trace.block_size is not None:
+        mark_partial_ids(joined, _total_tokens(trace), trace.block_size)
+    return joined
+
+
+def _total_tokens(trace: Trace) -> Ints:
+    """Tokens of prompt + output, 0 for rows without an output."""
+    return np.where(trace.has_output, trace.prompt_tokens + trace.output_tokens, 0)
 
 
 def _own_whole(trace: Trace) -> Ints:
@@ -79,8 +87,7 @@ def _own_whole(trace: Trace) -> Ints:
 def block_trace(trace: Trace, block_size: int) -> Blocks:
     """Cut the trace into blocks of `block_size` tokens (from `choose_block_size`)."""
     sequences = with_outputs(trace)
-    output_tokens = np.where(trace.has_output, trace.output_tokens, 0)
-    totals = np.where(trace.has_output, trace.prompt_tokens + output_tokens, 0)
+    totals = _total_tokens(trace)
     if trace.block_size is None:
         roots = np.array([context_root(_fields(c)) for c in trace.contexts], dtype=np.uint64)
         seeds = roots[trace.context] if len(trace) else np.zeros(0, dtype=np.uint64)

@@ -7,10 +7,17 @@ accepted row by row, anything else is an error.
 
 import numpy as np
 
-from hitpath.core import InputError
+from hitpath.core import MAX_TOKENS, InputError
 from hitpath.traces.table import Ints
 
 MOONCAKE_BLOCK_SIZE = 512
+
+
+def check_block_size(value: int, name: str, place: str) -> int:
+    """Raise InputError unless it is a number of tokens from 1."""
+    if not 1 <= value <= MAX_TOKENS:
+        raise InputError(place, name, f"{value} is not from 1 to 2**40")
+    return value
 
 
 def check_num_ids(num_ids: int, num_tokens: int, block_size: int, name: str, place: str) -> None:

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from hitpath.core import InputError
-from hitpath.traces.blocks import check_num_ids
+from hitpath.traces.blocks import check_block_size, check_num_ids
 from hitpath.traces.decode import as_input_error
 from hitpath.traces.rows import Row, TraceBuilder, check_seconds, check_tokens, symbols_from
 from hitpath.traces.sources import Format, Input, ReadOptions
@@ -65,8 +65,10 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
             builder.reject(as_input_error(error, name))
             continue
-        if session.block_size < 1:
-            raise InputError(name, "block_size", f"must be 1 or more, not {session.block_size}")
+        check_block_size(session.block_size, "block_size", name)
+        if session.hash_id_scope not in ("local", "global"):
+            cause = f"{session.hash_id_scope!r} is neither local nor global"
+            raise InputError(name, "hash_id_scope", cause)
         if block_size is not None and session.block_size != block_size:
             raise InputError(name, "block_size", f"{session.block_size}, but {block_size} before")
         block_size = session.block_size
@@ -97,9 +99,17 @@ class _SessionRows:
     ) -> None:
         for i, entry in enumerate(entries):
             here = f"{path}[{i}]"
-            start_s = clock_s + entry.t
+            try:
+                start_s = clock_s + check_seconds(entry.t, f"{here}.t", self._name)
+            except InputError as error:
+                self._builder.reject(error)
+                continue
             if entry.requests is not None:
                 agent = f"{session}/{entry.agent_id or i}"
+                if entry.hash_ids is not None:
+                    # It is a request as well as what it holds.
+                    own = partial(self._row, entry, here, start_s, f"{label}/{i}", session)
+                    self._builder.attempt(own, self._name)
                 self._add(entry.requests, f"{here}.requests", start_s, f"{label}/{i}", agent)
                 continue
             make = partial(self._row, entry, here, start_s, f"{label}/{i}", session)

@@ -39,6 +39,21 @@ def decode_any(data: bytes, place: str) -> Any:
         raise as_input_error(error, place) from error
 
 
+_decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def decode_outline(data: bytes, place: str) -> Any:
+    """Any JSON value; an object whose values cannot all be decoded (a number out of range) with
+    those as Raw, so that its format can be told by its fields. Raises InputError."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        try:
+            return _decode_object.decode(data)
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+            raise as_input_error(error, place) from error
+
+
 class RowDecoder(Generic[T]):
     """Decodes rows of one struct type, counting the fields that it does not know.
 

@@ -2,7 +2,7 @@
 
 from hitpath.core import InputError
 from hitpath.traces import coding_agent, hitpath_jsonl, mooncake
-from hitpath.traces.decode import decode_any
+from hitpath.traces.decode import decode_outline
 from hitpath.traces.sources import Format, Input
 
 FORMATS: tuple[Format, ...] = (
@@ -25,7 +25,7 @@ def find_format(source: Input, skip_bad_rows: bool) -> Format | None:
         if known.sniffs(line):
             return known
     try:
-        value = decode_any(line, place)
+        value = decode_outline(line, place)
     except InputError as problem:
         return _in_spite_of(problem, source, skip_bad_rows)
     return _format_of(value, place)
@@ -35,7 +35,7 @@ def _in_spite_of(problem: InputError, source: Input, skip_bad_rows: bool) -> For
     """The first line is no JSON: one document over several lines, or a bad row to skip."""
     if next(source.peek())[1].lstrip()[:1] in (b"{", b"["):
         try:
-            value = decode_any(source.document(), source.name)
+            value = decode_outline(source.document(), source.name)
         except InputError:
             pass  # not a document either: `problem` is what is told
         else:
@@ -44,7 +44,7 @@ def _in_spite_of(problem: InputError, source: Input, skip_bad_rows: bool) -> For
         raise problem
     for number, line in source.peek():
         try:
-            return _format_of(decode_any(line, source.name), f"{source.name}:{number}")
+            return _format_of(decode_outline(line, source.name), f"{source.name}:{number}")
         except InputError:
             continue  # this row is bad as well; the reader lists it
     source.problem = problem

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-from hitpath.core import InputError, Progress
+from hitpath.core import InputError, Progress, one_line
 
 STDIN = "-"
 _SUFFIXES = (".jsonl", ".json", ".ndjson")
 _COMPRESSED = (".gz", ".zst")
 _CHUNK_BYTES = 1 << 20
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,27 +52,41 @@ def expand(arguments: list[str]) -> list[Source]:
         if argument == STDIN:
             found.setdefault(None, Source("stdin", None))
             continue
-        path = Path(argument)
-        if path.is_dir():
-            members = sorted(p for p in path.iterdir() if _is_trace_file(p))
-            if not members:
-                raise InputError(argument, "", "no .jsonl or .json file in this folder")
-        elif path.exists():
-            members = [path]
-        elif glob.has_magic(argument):
-            members = sorted(Path(p) for p in glob.glob(argument, recursive=True))
-            members = [p for p in members if p.is_file()]
-            if not members:
-                raise InputError(argument, "", "no file matches this pattern")
-        else:
-            raise InputError(argument, "", "no such file or folder")
-        for member in members:
-            found.setdefault(member.resolve(), Source(str(member), member))
+        try:
+            for member in _members(argument):
+                found.setdefault(member.resolve(), Source(one_line(str(member)), member))
+        except (OSError, RuntimeError, ValueError) as error:
+            raise InputError(argument, "", f"cannot be read: {_cause(error)}") from error
     return list(found.values())
+
+
+def _cause(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _members(argument: str) -> list[Path]:
+    """The files that one argument names."""
+    path = Path(argument)
+    if argument and path.is_dir():
+        members = sorted(p for p in path.iterdir() if _is_trace_file(p))
+        if not members:
+            raise InputError(argument, "", "no .jsonl or .json file in this folder")
+        return members
+    if argument and path.exists():
+        return [path]
+    if not glob.has_magic(argument):
+        raise InputError(argument, "", "no such file or folder")
+    members = sorted(Path(p) for p in glob.glob(argument, recursive=True))
+    members = [p for p in members if p.is_file()]
+    if not members:
+        raise InputError(argument, "", "no file matches this pattern")
+    return members
 
 
 def _open_bytes(source: Source) -> IO[bytes]:
     if source.path is None:
+        if sys.stdin is None:
+            raise InputError(source.name, "", "standard input is closed")
         return sys.stdin.buffer
     if source.path.suffix.lower() == ".gz":
         return cast("IO[bytes]", gzip.open(source.path, "rb"))
@@ -90,19 +105,21 @@ def _told_as_input_error(source: Source, line: list[int]) -> Iterator[None]:
     except (EOFError, zlib.error) as error:
         raise InputError(f"{source.name}:{line[0]}", "", f"compressed data: {error}") from error
     except OSError as error:
-        cause = error.strerror or str(error)
-        raise InputError(source.name, "", f"cannot be read: {cause}") from error
+        raise InputError(source.name, "", f"cannot be read: {_cause(error)}") from error
 
 
 def _chunks(source: Source, progress: Progress | None) -> Iterator[bytes]:
     """The decompressed bytes in chunks that end on a line end (but for the last)."""
     stream = _open_bytes(source)
     total, done, rest = source.size_bytes, 0, b""
+    at_start = True
     with stream if source.path is not None else _kept_open(stream):
         while block := stream.read(_CHUNK_BYTES):
             done += len(block)
             if progress is not None:
                 progress(f"reading {source.name}", done, total)
+            if at_start:
+                block, at_start = block.removeprefix(_BYTE_ORDER_MARK), False
             end = block.rfind(b"\n") + 1
             if end:
                 yield rest + block[:end]

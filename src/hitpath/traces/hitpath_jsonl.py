@@ -14,7 +14,7 @@ import numpy as np
 
 from hitpath.core import InputError
 from hitpath.text.as_bytes import render_chat, render_reply, render_text
-from hitpath.traces.blocks import check_num_ids
+from hitpath.traces.blocks import check_block_size, check_num_ids
 from hitpath.traces.decode import RowDecoder
 from hitpath.traces.rows import (
     Row,
@@ -90,6 +90,7 @@ _IDENTITY: dict[str, Identity] = {
     "messages": "text",
     "prompt": "text",
 }
+_KEY_NAMES = {int: "integers", str: "strings", None: ""}
 _OUTPUT_OF = {
     "output_ids": ("tokens",),
     "output_block_keys": ("block_keys",),
@@ -131,6 +132,7 @@ class _HitpathRows:
         self._decoder = RowDecoder(HitpathRow, _Strict, builder.ignored_fields)
         self._segments = SegmentTokens()
         self._strings: dict[str, int] = {}
+        self._key_type: type[int | str] | None = None
         self.kind: str | None = None
         self._kind_place = ""
         self.block_size: int | None = None
@@ -207,14 +209,16 @@ class _HitpathRows:
         )
 
     def _keys(self, keys: list[int | str], name: str, place: str) -> Symbols:
-        """Integers as they are; strings numbered from the top down as they appear."""
-        values = [
-            key
-            if isinstance(key, int)
-            else (1 << 64) - 1 - self._strings.setdefault(key, len(self._strings))
-            for key in keys
-        ]
-        return symbols_from(values, np.uint64, name, place)
+        """Integers as they are; strings numbered as they appear. Not both in one trace."""
+        for i, key in enumerate(keys):
+            if type(key) is not (self._key_type or type(key)):
+                cause = f"{key!r}: the trace's other keys are {_KEY_NAMES[self._key_type]}"
+                raise InputError(place, f"{name}[{i}]", cause)
+            self._key_type = type(key)
+        if self._key_type is str:
+            numbers = self._strings
+            keys = [numbers.setdefault(str(key), len(numbers)) for key in keys]
+        return symbols_from(keys, np.uint64, name, place)
 
     def _from_prompt(self, data: HitpathRow, place: str) -> tuple[Symbols, Symbols | None]:
         assert data.prompt is not None
@@ -285,9 +289,9 @@ class _HitpathRows:
 
     def _check_blocks(self, row: Row, data: HitpathRow, place: str) -> None:
         size = data.block_size
-        if size is None or size < 1:
-            cause = "missing: needed beside block_keys" if size is None else f"{size} is below 1"
-            raise InputError(place, "block_size", cause)
+        if size is None:
+            raise InputError(place, "block_size", "missing: needed beside block_keys")
+        check_block_size(size, "block_size", place)
         if self.block_size not in (None, size):
             raise InputError(place, "block_size", f"{size}, but {self.block_size} before")
         check_num_ids(len(row.prompt), row.prompt_tokens, size, "block_keys", place)
@@ -321,7 +325,11 @@ class _HitpathRows:
             self.uncounted += 1
         elif reported.counting == "inclusive":
             row.reported_prompt = reported.prompt_tokens
-        elif row.reported is not None:
+        elif row.reported is None:
+            # More than the whole prompt without its cached part: wrong whatever that part is.
+            if reported.prompt_tokens > row.prompt_tokens:
+                row.reported_prompt = reported.prompt_tokens
+        else:
             written = reported.cache_write_tokens or 0
             row.reported_prompt = reported.prompt_tokens + row.reported + written
 

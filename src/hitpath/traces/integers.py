@@ -5,8 +5,6 @@ three times as much as all the rest of reading. Text that is not a plain list of
 integers goes the slow way through msgspec, which names the entry that is wrong.
 """
 
-from typing import Any
-
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +19,7 @@ _MALFORMED = -1
 _COMMA, _OPEN, _CLOSE, _ZERO, _NINE = (ord(c) for c in ",[]09")
 _SPACE, _TAB = ord(" "), ord("\t")
 
-_decode_list = msgspec.json.Decoder(list[Any])
+_decode_list = msgspec.json.Decoder(list[int])
 
 
 @kernel

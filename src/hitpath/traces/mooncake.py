@@ -13,6 +13,7 @@ import numpy as np
 from hitpath.core import InputError, SettingError
 from hitpath.traces.blocks import (
     MOONCAKE_BLOCK_SIZE,
+    check_block_size,
     check_num_ids,
     infer_block_size,
     possible_block_sizes,
@@ -60,7 +61,7 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
         session = data.session_id
         return Row(
             id=str(len(builder.rows) + len(builder.skipped)),
-            arrival_s=check_seconds(data.timestamp / 1000, "timestamp", place),
+            arrival_s=check_seconds(data.timestamp, "timestamp", place) / 1000,
             prompt=ids.parse(data.hash_ids, "hash_ids", place),
             prompt_tokens=check_tokens(data.input_length, "input_length", place),
             output_tokens=None
@@ -85,9 +86,7 @@ def _block_size(builder: TraceBuilder, told: dict[int, str], asked: int | None) 
         raise InputError(place, "block_size", f"{other}, but {first} before")
     if told:
         ((size, place),) = told.items()
-        if size < 1:
-            raise InputError(place, "block_size", f"must be 1 or more, not {size}")
-        return size
+        return check_block_size(size, "block_size", place)
     num_ids = np.array([row.num_ids for row in builder.rows], dtype=np.int64)
     tokens = np.array([row.prompt_tokens for row in builder.rows], dtype=np.int64)
     low, high = possible_block_sizes(num_ids, tokens)

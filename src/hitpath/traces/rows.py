@@ -82,7 +82,7 @@ def symbols_from(values: list[Any], dtype: type, name: str, place: str) -> Symbo
 
 
 def check_seconds(value: float, name: str, place: str) -> float:
-    """A time must be finite and not negative."""
+    """A time must be finite and not negative. An integer of any size may come in."""
     if not 0 <= value <= MAX_SECONDS:
         raise InputError(place, name, f"{value} s is not a time from 0 to {MAX_SECONDS:g} s")
     return float(value)
@@ -228,6 +228,21 @@ class TraceBuilder:
         return Thinned(self._sampler.one_in, num_ids, last_kept)
 
 
+def mark_partial_ids(runs: Runs, tokens: NDArray[np.int64], block_size: int) -> None:
+    """Change, in place, each last id that stands for a partial block into a symbol of its own for
+    (id, number of tokens): where a file gives one id to a part and to the whole of a block, only
+    the part was computed."""
+    rest = tokens - tokens // block_size * block_size
+    rows = np.flatnonzero((runs.lengths > tokens // block_size) & (rest > 0))
+    last = runs.offsets[rows + 1] - 1
+    flat = runs.flat.view(np.uint64)
+    with np.errstate(over="ignore"):
+        # Ids are often small and consecutive: spread them before the length comes in.
+        mixed = flat[last] * np.uint64(0x9E3779B97F4A7C15) ^ rest[rows].astype(np.uint64)
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    flat[last] = mixed ^ (mixed >> np.uint64(32))
+
+
 def _integers(values: list[int | None]) -> NDArray[np.int64]:
     return np.array([ABSENT if v is None else v for v in values], dtype=np.int64)
 
@@ -269,6 +284,10 @@ def _columns(rows: list[Row], rest: dict[str, Any], keep_reports: bool) -> Trace
     with_output = any(row.output is not None for row in rows)
     outputs = [row.output if row.output is not None else empty for row in rows]
     no_runs = Runs(empty, np.zeros(len(rows) + 1, dtype=np.int64))
+    prompts = runs_of([row.prompt for row in rows], dtype)
+    if not in_tokens and rest["thinned"] is None and rest["block_size"] is not None:
+        tokens = np.array([row.prompt_tokens for row in rows], dtype=np.int64)
+        mark_partial_ids(prompts, tokens, rest["block_size"])
     none: list[int | None] = [None] * len(rows)
     return Trace(
         ids=tuple(row.id for row in rows),
@@ -278,7 +297,7 @@ def _columns(rows: list[Row], rest: dict[str, Any], keep_reports: bool) -> Trace
         ),
         prompt_tokens=np.array([row.prompt_tokens for row in rows], dtype=np.int64),
         output_tokens=_integers([row.output_tokens for row in rows]),
-        prompts=runs_of([row.prompt for row in rows], dtype),
+        prompts=prompts,
         outputs=runs_of(outputs, dtype) if with_output else no_runs,
         has_output=np.array([row.output is not None for row in rows], dtype=np.bool_),
         contexts=tuple(contexts),

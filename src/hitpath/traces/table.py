@@ -162,7 +162,9 @@ def _one_behind_the_other(
     if not rows or rows[0].base is None:
         return None
     buffer = rows[0].base
-    if not isinstance(buffer, np.ndarray) or any(row.base is not buffer for row in rows):
+    if not isinstance(buffer, np.ndarray) or buffer.ndim != 1:
+        return None
+    if any(row.base is not buffer for row in rows):
         return None
     begin = rows[0].ctypes.data
     places = np.array([row.ctypes.data for row in rows], dtype=np.int64)
