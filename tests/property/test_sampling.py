@@ -18,15 +18,14 @@ NUM_SEEDS = 60
 def traffic(tmp_path_factory):
     """1,500 requests in growing sessions behind a few shared heads, as 16-token blocks."""
     rng = np.random.default_rng(5)
-    rows, names = [], 0
+    rows = []
     sessions = []
     for i in range(1500):
         if not sessions or rng.random() < 0.3:
             head = int(rng.zipf(1.5)) % 12
             sessions.append([[f"sys{head}", 320 + 160 * head]])
         history = sessions[int(rng.integers(max(0, len(sessions) - 40), len(sessions)))]
-        history.append([f"n{names}", int(rng.integers(20, 700))])
-        names += 1
+        history.append([f"n{i}", int(rng.integers(20, 700))])
         rows.append({"id": i, "arrival_s": i, "segments": list(history)})
     return str(write_jsonl(tmp_path_factory.mktemp("sample") / "t.jsonl", rows))
 

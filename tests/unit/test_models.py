@@ -72,7 +72,7 @@ def test_unknown_shapes_are_errors_that_name_the_field(tmp_path, fields, field):
 
 
 def test_unknown_names():
-    with pytest.raises(SettingError, match="llama-3.1-8b"):
+    with pytest.raises(SettingError, match=r"llama-3\.1-8b"):
         load_model("no-such-model", "bf16")
     with pytest.raises(SettingError, match="fp8"):
         load_model("qwen3-8b", "fp7")

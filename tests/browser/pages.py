@@ -1,0 +1,81 @@
+"""Pages for tests: the demo, and a trace whose every name is hostile."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+import hitpath.analyze as spine
+from hitpath.core import Setting
+from hitpath.cost.models import load_model
+from hitpath.report.html import render_page
+from hitpath.report.html.build import page_view
+from hitpath.report.html.tree import PrefixTree, prefix_tree
+from hitpath.summary import Analysis, Stages
+from hitpath.traces.synthetic import demo_rows
+from support import trace_of_rows
+
+COMMAND = "hitpath analyze demo.jsonl --engine lru --capacity-tokens 120000 --html demo.html"
+HOSTILE = (
+    "<script>window.pwned=1</script>",
+    '"><img src=x onerror=window.pwned=1>',
+    "'; alert(1); //\n\r\u2028</script><!--",
+    "{{ 7 * 7 }} {% raw %} &amp; \u202e\x00\x1b[31m",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An analysis, its tree and its page."""
+
+    analysis: Analysis
+    stages: Stages
+    tree: PrefixTree
+    html: bytes
+
+
+def make(folder: Path, rows: list[dict], setting: Setting, model: str | None = None) -> Made:
+    kept: list[Stages] = []
+    whole = spine.sum_up
+
+    def keep(stages: Stages) -> Analysis:
+        kept.append(stages)
+        return whole(stages)
+
+    with mock.patch.object(spine, "sum_up", keep):
+        analysis = spine.analyze_trace(trace_of_rows(folder, rows), setting)
+    stages = kept[0]
+    tree = prefix_tree(stages.trace, stages.ledger, stages.events, stages.blocks)
+    kv = None if model is None else load_model(model, "bf16")
+    return Made(analysis, stages, tree, render_page(page_view(analysis, kv, COMMAND, tree)))
+
+
+def demo(folder: Path) -> Made:
+    setting = Setting(
+        engine="lru",
+        capacity_tokens=120_000,
+        outputs="insert",
+        workers=2,
+        router="round-robin",
+    )
+    return make(folder, demo_rows(0), setting, "llama-3.1-8b")
+
+
+def hostile(folder: Path) -> Made:
+    """Every label and id of a small trace is one of HOSTILE; so is the command."""
+    rows = []
+    for i in range(80):
+        name = HOSTILE[i % 4]
+        head = list(range(40 + 8 * (i % 4)))
+        rows.append(
+            {
+                "id": f"{name} {i}",
+                "arrival_s": float(i),
+                "tokens": head + [1000 + i] * 40,
+                "tenant": name,
+                "session": f"{name} {i // 8}",
+                "model": name,
+                "worker": name,
+                "context": {"salt": name if i > 60 else "x"},
+            }
+        )
+    return make(folder, rows, Setting())
