@@ -6,6 +6,7 @@ Imports of the analysis stand inside the commands: `hitpath --help` must not loa
 
 import io
 import os
+import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -79,6 +80,10 @@ LedgerFile = Annotated[
     str | None,
     typer.Option("--ledger", metavar="FILE.parquet", help="The ledger, one row a request."),
 ]
+Html = Annotated[
+    str | None,
+    typer.Option("--html", metavar="FILE.html", help="One page with pictures, opens offline."),
+]
 Svg = Annotated[str | None, typer.Option("--svg", metavar="FILE", help="The page as a picture.")]
 
 
@@ -118,6 +123,7 @@ def analyze(
     per_request: PerRequest = None,
     ledger: LedgerFile = None,
     svg: Svg = None,
+    html: Html = None,
 ) -> None:
     """Measure a trace's hit rate under its names, and give every missed token one cause."""
     from hitpath.cost.models import load_model
@@ -139,7 +145,8 @@ def analyze(
     )
     from hitpath.report.run import Job, Outputs, run
 
-    outputs_to = Outputs(json_file, per_request, ledger, svg)
+    command = shlex.join(["hitpath", *sys.argv[1:]])
+    outputs_to = Outputs(json_file, per_request, ledger, svg, html, command)
     run(Job(traces, setting, kv_model, skip_bad_rows, outputs_to))
 
 

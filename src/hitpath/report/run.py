@@ -29,25 +29,31 @@ from hitpath.traces.files import expand
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """Files to write; None for none, `-` for standard output."""
+    """Files to write; None for none, `-` for standard output. command: how the run can be
+    repeated, as the HTML page tells it."""
 
     json: str | None = None
     per_request: str | None = None
     ledger: str | None = None
     svg: str | None = None
+    html: str | None = None
+    command: str = ""
+
+    def files(self) -> list[str]:
+        """Every output that was asked for."""
+        all_of_them = (self.json, self.per_request, self.ledger, self.svg, self.html)
+        return [path for path in all_of_them if path is not None]
 
     def page_wanted(self) -> bool:
         """Not where standard output is taken, or closed with the results going to files."""
-        files = [p for p in (self.json, self.per_request, self.ledger, self.svg) if p is not None]
+        files = self.files()
         return STDOUT not in files and not (files and sys.stdout is None)
 
     def check(self, inputs: list[str]) -> None:
         """Raise OutputError where two outputs would share one file, or one is an input."""
         read = {source.path.resolve() for source in expand(inputs) if source.path is not None}
         taken: set[object] = set()
-        for path in (self.json, self.per_request, self.ledger, self.svg):
-            if path is None:
-                continue
+        for path in self.files():
             place = path if path == STDOUT else check_writable(path)
             if place in taken:
                 raise OutputError(path, "named for two outputs")
@@ -87,6 +93,7 @@ def _run_estimate(job: Job) -> None:
         ("--per-request", outputs.per_request),
         ("--ledger", outputs.ledger),
         ("--svg", outputs.svg),
+        ("--html", outputs.html),
     ):
         if path is not None:
             raise SettingError(option, "needs the whole trace; leave out --sample")
@@ -117,6 +124,11 @@ def write_outputs(analysis: Analysis, model: ModelKV | None, outputs: Outputs) -
     if outputs.svg is not None:
         picture = _picture(analysis, model)
         write_whole(outputs.svg, lambda file: _write_line(file, picture))
+    if outputs.html is not None:
+        from hitpath.report.html import render_html  # jinja2, for this output only
+
+        html = render_html(analysis, model, outputs.command)
+        write_whole(outputs.html, lambda file: _write_line(file, html))
     if outputs.page_wanted():
         _print(lambda page: print_report(analysis, model, page))
 

@@ -56,7 +56,7 @@ def shared_with(events: Events, blocks: Blocks, labels: Ints) -> Ints:
     return shared
 
 
-def _node_tokens(trace: Trace, events: Events, blocks: Blocks) -> Ints:
+def node_tokens(trace: Trace, events: Events, blocks: Blocks) -> Ints:
     """Tokens in each node: block size x blocks, a partial last block by its rest."""
     tree = events.forest.tree
     tokens = tree.length * blocks.block_size
@@ -85,7 +85,7 @@ def shared_prefixes(
     forest = events.forest
     arrivals = np.flatnonzero((events.kind == ARRIVAL) & counted[events.request])
     through = visits(forest, events.lookup_end[arrivals])
-    tokens = _node_tokens(trace, events, blocks)
+    tokens = node_tokens(trace, events, blocks)
     _join(forest.tree, np.argsort(-forest.tree.depth, kind="stable"), through, tokens)
     reusable = np.maximum(through - 1, 0) * tokens
     reusable[: forest.tree.num_roots] = 0

@@ -76,6 +76,8 @@ class Analysis:
     prefixes: tuple[SharedPrefix, ...]
     gaps: ReuseGaps
     groups: dict[str, list[Group]]
+    events: Events
+    blocks: Blocks
     warnings: tuple[str, ...] = ()
 
 
@@ -108,6 +110,8 @@ def sum_up(stages: Stages) -> Analysis:
         prefixes=tuple(shared_prefixes(trace, events, blocks, counted, MOST_PREFIXES)),
         gaps=reuse_gaps(trace, events, limit, blocks.block_size),
         groups=all_groups(trace, stages.workers, ledger),
+        events=events,
+        blocks=blocks,
     )
     crossing = _tokens_across_models(stages)
     return replace(analysis, warnings=warnings_for(trace, ledger, analysis.hit_rate, crossing))

@@ -1,0 +1,171 @@
+"""What the page shows, as one frozen record: every text is final, every place computed.
+
+The template only puts these where they belong; it computes nothing.
+"""
+
+from dataclasses import dataclass
+
+from hitpath.report.html.charts import Plot
+from hitpath.report.html.sentences import Note
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A name and what it is."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A plain table. Columns whose name ends in `<` hold text; the first heads its row."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a whole: of a stacked bar, or a reason of a cause. Places in percent."""
+
+    css: str
+    name: str
+    tokens: str
+    share: str
+    left: float = 0.0
+    width: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of the waterfall. css: hit, lost, odd, floor or all; running: hit rate if this
+    cause and all above it were gone (the ladder), a dash where no rung says so."""
+
+    css: str
+    name: str
+    plain: str
+    who: str
+    left: float
+    width: float
+    tokens: str
+    share: str
+    running: str
+    rung: str
+    requests: str
+    reasons: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Waterfall:
+    """steps from hit to prompt; `none`: labels that got no token; `beside`: outside the sum."""
+
+    note: Note
+    steps: tuple[Step, ...]
+    none: str
+    beside: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """One of the named hit rates, over the whole trace and over its second half."""
+
+    name: str
+    meaning: str
+    whole: str
+    steady: str
+    width: float
+    main: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Plots that share one sentence, and their numbers as a table."""
+
+    note: Note
+    plots: tuple[Plot, ...]
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """One label's sums; `order` has what the page sorts by, column for column."""
+
+    name: str
+    cells: tuple[str, ...]
+    order: tuple[float, ...]
+    hit_width: float
+    possible_width: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTable:
+    """A table that sorts and filters. more: how many groups are left out of the page."""
+
+    key: str
+    title: str
+    note: Note
+    rows: tuple[GroupRow, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class TreeView:
+    """The icicle: `data` is JSON for the script, the tables say the same in words."""
+
+    note: Note
+    data: str
+    why_not: str
+    foot: str
+    stretches: Table | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Who shares with whom: hits by origin, and how much is held once."""
+
+    note: Note | None
+    parts: tuple[Part, ...]
+    why_not: str
+    factor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problems:
+    """Rows that were left out; `more` of them are not listed."""
+
+    title: str
+    table: Table
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Everything between <html> and </html>."""
+
+    title: str
+    rate: str
+    rate_text: str
+    rate_name: str
+    steady: str
+    whole: tuple[Part, ...]
+    facts: tuple[Fact, ...]
+    warnings: tuple[str, ...]
+    waterfall: Waterfall
+    rates: tuple[Rate, ...]
+    capacity: Picture | None
+    time: Picture | None
+    gaps: tuple[Part, ...]
+    gaps_note: Note | None
+    gaps_foot: str
+    lengths: Picture
+    tree: TreeView
+    sharing: Sharing
+    groups: tuple[GroupTable, ...]
+    unknown_text: str
+    unknown: tuple[Fact, ...]
+    problems: tuple[Problems, ...]
+    settings: tuple[Fact, ...]
+    command: str
+    version: str
