@@ -164,6 +164,20 @@ def demo(
     run_demo(out, seed, svg)
 
 
+@app.command()
+def query(
+    ledgers: Annotated[
+        str, typer.Argument(metavar="LEDGER", help="A Parquet ledger, a folder or a glob of them.")
+    ],
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="One statement; the table is ledger.")],
+    json_file: Json = None,
+) -> None:
+    """Ask ledgers (analyze --ledger) questions in SQL."""
+    from hitpath.report.query import run_query
+
+    run_query(ledgers, sql, json_file)
+
+
 def _tokens_of(gib: float, tokens: int | None, model: "ModelKV | None") -> int:
     if model is None:
         raise SettingError("--capacity-gib", "needs --model, to know the bytes of a token")

@@ -104,12 +104,12 @@ def _run_estimate(job: Job) -> None:
     if outputs.json is not None:
         write_json(outputs.json, sampled_document(estimated, job.model))
     if outputs.page_wanted():
-        _print(lambda page: print_sampled(estimated, job.model, page))
+        print_page(lambda page: print_sampled(estimated, job.model, page))
 
 
-def write_json(path: str, content: dict[str, Any]) -> None:
-    """One indented JSON document."""
-    text = msgspec.json.format(msgspec.json.encode(content), indent=2)
+def write_json(path: str, content: dict[str, Any] | list[Any]) -> None:
+    """One indented JSON document; what JSON has no type for (dates) is written as text."""
+    text = msgspec.json.format(msgspec.json.encode(content, enc_hook=str), indent=2)
     write_whole(path, lambda file: _write_line(file, text))
 
 
@@ -130,7 +130,7 @@ def write_outputs(analysis: Analysis, model: ModelKV | None, outputs: Outputs) -
         html = render_html(analysis, model, outputs.command)
         write_whole(outputs.html, lambda file: _write_line(file, html))
     if outputs.page_wanted():
-        _print(lambda page: print_report(analysis, model, page))
+        print_page(lambda page: print_report(analysis, model, page))
 
 
 def _write_line(file: IO[bytes], text: bytes) -> None:
@@ -147,7 +147,7 @@ def page_console(**options: Any) -> Page:
     return Page(width=width, **options)
 
 
-def _print(show: Callable[[Page], None]) -> None:
+def print_page(show: Callable[[Page], None]) -> None:
     """Print a page and be sure that it arrived."""
     try:
         show(page_console())

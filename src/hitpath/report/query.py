@@ -1,0 +1,95 @@
+"""Questions to ledgers in SQL: DuckDB over Parquet files, as one table `ledger`.
+
+The table has the columns that docs/json-output.md lists for `--ledger`, and `file`, the ledger
+that a row is from. Nothing is written; the query may read no other file.
+"""
+
+import glob
+from pathlib import Path
+from typing import Any
+
+from hitpath.core import InputError, SettingError
+from hitpath.report.output import STDOUT
+from hitpath.report.run import print_page, write_json
+from hitpath.report.text_parts import Page, count, label, table
+
+_MOST_ROWS_SHOWN = 200
+
+
+def run_query(ledgers: str, sql: str, json_file: str | None) -> None:
+    """Print (or write as JSON) what `sql` says of the ledgers. Raises HitpathError."""
+    columns, rows = ask(ledgers, sql)
+    if json_file is not None:
+        write_json(json_file, [dict(zip(columns, row, strict=True)) for row in rows])
+    if json_file != STDOUT:
+        print_page(lambda page: _print_rows(page, columns, rows))
+
+
+def ask(ledgers: str, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """(names of the columns, rows). `ledgers`: a Parquet file, a folder of them, or a glob."""
+    try:
+        import duckdb
+    except ImportError as error:
+        raise SettingError("query", "needs DuckDB: pip install 'hitpath[query]'") from error
+    connection = duckdb.connect(":memory:")
+    try:
+        files = _files(ledgers)
+        connection.execute(
+            "CREATE TABLE ledger AS SELECT * EXCLUDE (filename), filename AS file "
+            "FROM read_parquet($1, union_by_name = true, filename = true)",
+            [files],
+        )
+        connection.execute("SET enable_external_access = false")
+    except duckdb.Error as error:
+        raise InputError(ledgers, "", _first_line(error)) from error
+    try:
+        cursor = connection.execute(sql)
+        return [name for name, *_ in cursor.description or []], cursor.fetchall()
+    except duckdb.Error as error:
+        raise SettingError("SQL", _first_line(error)) from error
+
+
+def _files(ledgers: str) -> list[str]:
+    path = Path(ledgers)
+    if ledgers and path.is_dir():
+        found = sorted(str(p) for p in path.glob("*.parquet"))
+    elif path.is_file():
+        found = [ledgers]
+    else:
+        found = sorted(p for p in glob.glob(ledgers, recursive=True) if Path(p).is_file())
+    if not found:
+        raise InputError(ledgers, "", "no Parquet ledger here (make one with --ledger)")
+    return found
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]
+
+
+def _print_rows(page: Page, columns: list[str], rows: list[tuple[Any, ...]]) -> None:
+    numbers = [
+        bool(rows) and all(isinstance(v, int | float | None) for v in c) for c in _turn(rows)
+    ]
+    marks = [name if number else f"{name}<" for name, number in zip(columns, numbers, strict=False)]
+    shown = table(*(marks or [f"{name}<" for name in columns]))
+    for row in rows[:_MOST_ROWS_SHOWN]:
+        shown.add_row(*map(_cell, row))
+    page.print(shown)
+    if len(rows) > _MOST_ROWS_SHOWN:
+        page.print(f"… {len(rows) - _MOST_ROWS_SHOWN:,} more rows (--json writes all)")
+
+
+def _turn(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return list(zip(*rows, strict=True))
+
+
+def _cell(value: Any) -> Any:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, int):
+        return count(value)
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    return label(str(value))
