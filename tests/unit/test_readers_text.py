@@ -6,6 +6,7 @@ with the assistant's head.
 """
 
 import json
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,9 +21,10 @@ from hitpath.analyze import analyze_trace
 from hitpath.core import ABSENT, InputError, Setting, SettingError
 from hitpath.report.document import document
 from hitpath.traces import Trace, TraceBuilder, read_trace
+from hitpath.traces.conversations import render_replies
 from hitpath.traces.detect import FORMATS
 from hitpath.traces.files import Source
-from hitpath.traces.openai_requests import Usage, render_replies, take_usage
+from hitpath.traces.openai_requests import Usage, take_usage
 from hitpath.traces.otel_genai import FORMAT as OTEL
 from hitpath.traces.rows import Row
 from hitpath.traces.sources import Input, ReadOptions
@@ -329,6 +331,8 @@ def test_requests_of_every_service_are_the_same_conversation(tmp_path, rows):
     assert not [note for note in trace.notes if "is not one that hitpath reads" in note]
     if "custom_id" in rows[0]:
         assert trace.ids == ("c0", "c1")
+    if "session_id" in str(rows):
+        assert trace.session.names == ("s",)
 
 
 def test_requests_of_an_array_document(tmp_path):
@@ -796,6 +800,21 @@ def test_rows_are_recognised_by_their_own_format_only(known):
 @pytest.mark.parametrize(("name", "row"), SAMPLES)
 def test_the_first_format_that_recognises_a_row_is_its_own(name, row):
     assert next(known.name for known in FORMATS if known.recognises(row)) == name
+
+
+# --- documentation ---
+
+
+def test_the_documented_examples(tmp_path):
+    page = (Path(__file__).resolve().parents[2] / "docs" / "trace-format.md").read_text()
+    example = re.compile(r"```json\n([^`]*)```\n\nHit (\d+) of (\d+)(.*)")
+    seen = set()
+    for rows, hit, prompt, rest in example.findall(page.partition("## More formats")[2]):
+        trace = read(tmp_path, rows)
+        told = (hits(trace, 1 if "--block-size 1`" in rest else 16), int(trace.prompt_tokens.sum()))
+        assert told == (int(hit), int(prompt)), rows
+        seen.add(trace.format)
+    assert seen >= set(MINE)
 
 
 # --- fuzz ---

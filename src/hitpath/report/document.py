@@ -43,7 +43,7 @@ def document(analysis: Analysis, model: ModelKV | None) -> dict[str, Any]:
             for share, tokens in capacity_for(analysis.curve).items()
         },
         "over_time": {
-            "by": "request" if analysis.trace.own_clocks else "arrival_s",
+            "by": "arrival_s" if analysis.trace.common_clock else "request",
             "windows": [asdict(window) for window in analysis.over_time],
         },
         "origin": None if analysis.origin is None else asdict(analysis.origin),
@@ -80,9 +80,9 @@ def trace_part(analysis: Analysis) -> dict[str, Any]:
         "identity": trace.identity,
         "num_skipped_rows": len(trace.skipped),
         "num_excluded_rows": len(trace.excluded),
-        "first_arrival_s": float(trace.arrival_s.min()),
-        "last_arrival_s": float(trace.arrival_s.max()),
-        "clock": "one a session" if trace.own_clocks else "common",
+        "first_arrival_s": float(trace.arrival_s.min()) if trace.has_times else None,
+        "last_arrival_s": float(trace.arrival_s.max()) if trace.has_times else None,
+        "clock": clock_of(trace),
     }
 
 
@@ -210,8 +210,17 @@ def capacity_for(curve: Curve) -> dict[str, int | None]:
     }
 
 
-def _gaps(analysis: Analysis) -> dict[str, Any]:
+def clock_of(trace: Trace) -> str:
+    """What arrival times are: of one clock, of one a session, or none."""
+    if not trace.has_times:
+        return "none"
+    return "one a session" if trace.own_clocks else "common"
+
+
+def _gaps(analysis: Analysis) -> dict[str, Any] | None:
     gaps = analysis.gaps
+    if gaps is None:
+        return None
     return {
         "tokens": gaps.tokens,
         "median_s": gaps.median_s,
@@ -232,6 +241,6 @@ def _groups(groups: list[Group]) -> dict[str, Any]:
 
 def arrival_span_s(trace: Trace) -> float | None:
     """Seconds from first to last arrival; None where there is no common clock."""
-    if trace.own_clocks:
+    if not trace.common_clock:
         return None
     return float(trace.arrival_s.max() - trace.arrival_s.min())

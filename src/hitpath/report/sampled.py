@@ -41,8 +41,8 @@ def sampled_document(estimate: Estimate, model: ModelKV | None) -> dict[str, Any
             "identity": trace.identity,
             "num_skipped_rows": len(trace.skipped),
             "num_excluded_rows": len(trace.excluded),
-            "first_arrival_s": float(trace.arrival_s.min()),
-            "last_arrival_s": float(trace.arrival_s.max()),
+            "first_arrival_s": float(trace.arrival_s.min()) if trace.has_times else None,
+            "last_arrival_s": float(trace.arrival_s.max()) if trace.has_times else None,
         },
         "setting": {
             "engine": setting.engine,

@@ -92,15 +92,18 @@ def _head(analysis: Analysis) -> RenderableType:
     trace, setting = trace_part(analysis), analysis.setting
     span = arrival_span_s(analysis.trace)
     rate = analysis.hit_rate.token_weighted
+    unit = "bytes" if trace["identity"] == "text" else "tokens"
     big = Text.assemble(
         (percent(rate), "bold green"),
-        " of prompt tokens hit  ",
+        f" of prompt {unit} hit  ",
         (f"({percent(analysis.steady.token_weighted)} in the second half)", "dim"),
     )
     read = (
         f"{trace['format']} trace · {count(trace['num_requests'])} requests · "
-        f"{count(trace['prompt_tokens'])} prompt tokens"
+        f"{count(trace['prompt_tokens'])} prompt {unit}"
     )
+    if unit == "bytes":
+        read += " (no tokenizer: a byte stands for a token everywhere below)"
     if trace["output_tokens"] is not None:
         read += f" · {count(trace['output_tokens'])} output tokens"
     if span is not None:
@@ -286,9 +289,9 @@ def _over_time(analysis: Analysis) -> RenderableType:
         shown.add_row(name, Text(levels(values, top), style="green"), percent(low), percent(high))
     load = levels([v / most if most else None for v in loads], 1.0)
     shown.add_row("prompt tokens", Text(load, style="cyan"), count(min(loads)), count(most))
-    by = "requests" if analysis.trace.own_clocks else "time"
+    by = "time" if analysis.trace.common_clock else "requests"
     width = windows[0].end - windows[0].begin
-    step = f"{width:,.0f} requests" if analysis.trace.own_clocks else seconds(width)
+    step = seconds(width) if analysis.trace.common_clock else f"{width:,.0f} requests"
     note = f"{len(windows)} windows of equal {by}, {step} each; bars from 0 to the highest rate"
     return Group(shown, Text(note, style="dim"))
 

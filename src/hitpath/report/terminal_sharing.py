@@ -8,7 +8,7 @@ from rich.text import Text
 
 from hitpath.accounting.rates import Group, ratio
 from hitpath.report.text_parts import bar, count, label, percent, seconds, table
-from hitpath.sim.reuse import TTLS_S
+from hitpath.sim.reuse import TTLS_S, ReuseGaps
 from hitpath.summary import Analysis
 
 _MOST_ROWS = 8
@@ -24,8 +24,8 @@ def sharing_sections(analysis: Analysis) -> Iterable[tuple[str, RenderableType]]
         )
     if analysis.prefixes:
         yield "Biggest shared stretches of prompt", _prefixes(analysis)
-    if analysis.gaps.tokens:
-        yield "Time since a reusable block was last used", _gaps(analysis)
+    if analysis.gaps is not None and analysis.gaps.tokens:
+        yield "Time since a reusable block was last used", _gaps(analysis.gaps)
     for name in ("tenant", "session", "model", "worker"):
         groups = analysis.groups[name]
         if len(groups) > 1:
@@ -76,8 +76,7 @@ def _prefixes(analysis: Analysis) -> RenderableType:
     return Lines(shown, Text(note, style="dim"))
 
 
-def _gaps(analysis: Analysis) -> RenderableType:
-    gaps = analysis.gaps
+def _gaps(gaps: ReuseGaps) -> RenderableType:
     shown = table("kept at least<", "reusable tokens still there", "share", "=")
     for ttl, tokens in zip(TTLS_S, gaps.within, strict=True):
         share = ratio(tokens, gaps.tokens)

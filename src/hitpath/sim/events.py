@@ -48,7 +48,7 @@ def _order(trace: Trace, stored_apart: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     num = np.arange(len(trace))
     outs = np.flatnonzero(trace.has_output)
     apart = np.flatnonzero(stored_apart)
-    arrival = num.astype(np.float64) if trace.own_clocks else trace.arrival_s
+    arrival = trace.arrival_s if trace.common_clock else num.astype(np.float64)
     ends = np.fmax(trace.finish_s, arrival)[outs]  # not told: at once
     later = ends > arrival[outs]
     request = np.concatenate([num, apart, outs])

@@ -36,7 +36,7 @@ def warnings_for(
         )
     _, times = np.unique(trace.arrival_s, return_counts=True)
     same_time = int(times[times > 1].sum())
-    if not trace.own_clocks and same_time:
+    if trace.common_clock and same_time:
         found.append(
             f"{same_time:,} requests share their arrival time with another: "
             "they are taken in file order"

@@ -26,7 +26,7 @@ class Window:
 
 def over_time(trace: Trace, counts: HitCounts, counted: NDArray[np.bool_]) -> tuple[Window, ...]:
     """NUM_WINDOWS windows; none where all requests arrive at one moment."""
-    place = np.arange(len(trace), dtype=np.float64) if trace.own_clocks else trace.arrival_s
+    place = trace.arrival_s if trace.common_clock else np.arange(len(trace), dtype=np.float64)
     low, high = float(place.min()), float(place.max())
     if high <= low:
         return ()

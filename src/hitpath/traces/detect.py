@@ -1,14 +1,32 @@
 """Finding out by content which format a source is of, before any reader sees it."""
 
 from hitpath.core import InputError
-from hitpath.traces import coding_agent, hitpath_jsonl, mooncake
+from hitpath.traces import (
+    coding_agent,
+    hitpath_jsonl,
+    lmcache_agent,
+    mooncake,
+    openai_requests,
+    otel_genai,
+    qwen_bailian,
+    ragpulse,
+    sharegpt,
+    swe_agent,
+)
 from hitpath.traces.decode import decode_outline
 from hitpath.traces.sources import Format, Input
 
 FORMATS: tuple[Format, ...] = (
     coding_agent.FORMAT,
+    qwen_bailian.FORMAT,  # before Mooncake, whose fields its rows have too
+    ragpulse.FORMAT,
     mooncake.FORMAT,
     hitpath_jsonl.FORMAT,
+    lmcache_agent.FORMAT,
+    openai_requests.FORMAT,
+    sharegpt.FORMAT,
+    otel_genai.FORMAT,
+    swe_agent.FORMAT,
 )
 """Asked in this order; the first that recognises a source reads it."""
 
@@ -59,5 +77,4 @@ def _format_of(value: object, place: str) -> Format:
         found = "fields: " + (", ".join(sorted(map(str, value))[:8]) or "none")
     else:
         found = f"a JSON {type(value).__name__}"
-    titles = ", ".join(known.title for known in FORMATS)
-    raise InputError(place, "", f"format not recognised ({found}); hitpath reads {titles}")
+    raise InputError(place, "", f"format not recognised ({found}); docs/trace-format.md lists them")

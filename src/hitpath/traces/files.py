@@ -16,7 +16,7 @@ from typing import IO, cast
 from hitpath.core import InputError, Progress, one_line
 
 STDIN = "-"
-_SUFFIXES = (".jsonl", ".json", ".ndjson")
+_SUFFIXES = (".jsonl", ".json", ".ndjson", ".traj")
 _COMPRESSED = (".gz", ".zst")
 _CHUNK_BYTES = 1 << 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -130,6 +130,7 @@ class TraceBuilder:
         self.excluded: dict[int, Problem] = {}
         self.ignored_fields: Counter[str] = Counter()
         self.notes: list[str] = []
+        self.has_times = True
         self._skip = skip_bad_rows
         self._first_place: dict[str, str] = {}
         self._sampler = sampler
@@ -214,6 +215,7 @@ class TraceBuilder:
                 "skipped": tuple(self.skipped),
                 "notes": tuple(self.notes),
                 "own_clocks": own_clocks,
+                "has_times": self.has_times,
                 "model_is_label": model_is_label,
                 "thinned": self._thinned(rows),
             },

@@ -91,7 +91,8 @@ class Trace:
     `scope`: block ids mean the same only within one scope (a file with local ids).
     `outputs` rows are empty where `has_output` is False. `excluded` maps a row to the input
     invariant that it breaks: it leaves all sums but still enters the cache state.
-    `own_clocks`: arrival times of different sessions cannot be compared.
+    `own_clocks`: arrival times of different sessions cannot be compared. `has_times` False: the
+    file has none, and `arrival_s` is the number of the row.
     """
 
     format: str
@@ -119,11 +120,17 @@ class Trace:
     skipped: tuple[Problem, ...]
     notes: tuple[str, ...]
     own_clocks: bool = False
+    has_times: bool = True
     model_is_label: bool = False
     thinned: Thinned | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def common_clock(self) -> bool:
+        """Whether arrival times are times, and of one clock."""
+        return self.has_times and not self.own_clocks
 
     @property
     def counted(self) -> NDArray[np.bool_]:

@@ -58,10 +58,7 @@ def page_view(
         time=_time(analysis),
         gaps=_gaps(analysis),
         gaps_note=_gaps_note(analysis),
-        gaps_foot=f"{analysis.gaps.num_negative:,} gaps are negative (clocks of sub-agents), "
-        "taken as 0."
-        if analysis.gaps.num_negative
-        else "",
+        gaps_foot=_gaps_foot(analysis),
         lengths=_lengths(analysis, bins),
         tree=tree_view(analysis, tree),
         sharing=sharing_view(analysis),
@@ -318,12 +315,17 @@ def _gaps(analysis: Analysis) -> tuple[Part, ...]:
     return tuple(
         Part("hit", name, count(tokens), pct(share), 0.0, 100 * (share or 0.0))
         for name, tokens, share in figures.gap_rows(analysis)
-        if analysis.gaps.tokens
     )
 
 
+def _gaps_foot(analysis: Analysis) -> str:
+    if analysis.gaps is None or not analysis.gaps.num_negative:
+        return ""
+    return f"{analysis.gaps.num_negative:,} gaps are negative (clocks of sub-agents), taken as 0."
+
+
 def _gaps_note(analysis: Analysis) -> sentences.Note | None:
-    if not analysis.gaps.tokens:
+    if analysis.gaps is None or not analysis.gaps.tokens:
         return None
     shares = [share for _, _, share in figures.gap_rows(analysis)]
     return sentences.gaps(

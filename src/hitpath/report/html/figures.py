@@ -123,7 +123,7 @@ def time_plots(analysis: Analysis) -> tuple[Plot, ...]:
     weighted = [w.rates.token_weighted for w in windows]
     means = [w.rates.request_mean_token_full for w in windows]
     top, y_ticks = rate_axis(max([r for r in [*weighted, *means] if r is not None], default=0.0))
-    timed = not analysis.trace.own_clocks
+    timed = analysis.trace.common_clock
     ticks = time_ticks(span, timed)
 
     def height(rate: float | None) -> float | None:
@@ -194,6 +194,8 @@ def _place(begin: float, end: float, timed: bool) -> str:
 def gap_rows(analysis: Analysis) -> tuple[tuple[str, int, float | None], ...]:
     """(time kept, tokens still there, share) of each listed TTL."""
     found = analysis.gaps
+    if found is None or not found.tokens:
+        return ()
     return tuple(
         (seconds(ttl), tokens, ratio(tokens, found.tokens))
         for ttl, tokens in zip(TTLS_S, found.within, strict=True)

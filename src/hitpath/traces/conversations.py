@@ -1,0 +1,237 @@
+"""What the formats of conversations share: times in any unit, rows in lines or in an array,
+messages rendered turn by turn so that each prompt continues the one before.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from hitpath.core import InputError
+from hitpath.text.as_bytes import render_chat
+from hitpath.traces.decode import as_input_error
+from hitpath.traces.rows import Symbols, TraceBuilder, check_seconds
+from hitpath.traces.sources import Input
+from hitpath.traces.table import Trace
+
+Message = dict[str, Any]
+
+_HEAD = render_chat([], None)
+_DROPPED = ("cache_control", "annotations", "logprobs")
+_NUMBER = re.compile(r"\d{1,20}(\.\d{1,9})?")
+_UNITS = ((1e17, 1e9, "ns"), (1e14, 1e6, "us"), (1e11, 1e3, "ms"), (0.0, 1.0, "s"))
+_list_of_raw = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def not_comparable() -> bool:
+    """For TraceBuilder.attempt: reported counts are tokens, prompts here are bytes."""
+    return False
+
+
+def rows_of(source: Input) -> Iterator[tuple[str, bytes]]:
+    """(place, JSON text) of each row: a line, or an element of an array; or the one document."""
+    first = next(source.peek(), None)
+    if first is not None and first[1].lstrip()[:1] in (b"[", b"{") and not _is_json(first[1]):
+        document = source.document()
+        if _is_json(document):
+            yield from _elements(document, source.name)
+            return
+    for place, line in source.lines():
+        yield from _elements(line, place)
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return False
+    return True
+
+
+def _elements(text: bytes, place: str) -> Iterator[tuple[str, bytes]]:
+    if text.lstrip()[:1] == b"[":
+        try:
+            elements = _list_of_raw.decode(text)
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+            pass  # told by the row's own decoder
+        else:
+            yield from ((f"{place}[{i}]", bytes(raw)) for i, raw in enumerate(elements))
+            return
+    yield place, text
+
+
+def plain_tools(tools: list[Any]) -> list[Any]:
+    """Without the marks for a provider's cache, which are no part of the prompt."""
+    return [
+        {key: value for key, value in tool.items() if key != "cache_control"}
+        if isinstance(tool, dict)
+        else tool
+        for tool in tools
+    ]
+
+
+def _plain_blocks(blocks: list[Any]) -> list[Any]:
+    """Blocks of content without marks and notes; blocks inside a tool's result too."""
+    return [
+        {
+            key: _plain_blocks(value) if key == "content" and isinstance(value, list) else value
+            for key, value in block.items()
+            if key not in _DROPPED
+        }
+        if isinstance(block, dict)
+        else block
+        for block in blocks
+    ]
+
+
+def plain_message(message: Message) -> Message:
+    """A message without marks; content of one block of text is that text, its short form."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return message
+    blocks = _plain_blocks(content)
+    if len(blocks) == 1 and isinstance(blocks[0], dict):
+        kind, text = blocks[0].get("type"), blocks[0].get("text")
+        if kind in ("text", "input_text", "output_text") and isinstance(text, str):
+            return {**message, "content": text}
+    return {**message, "content": blocks}
+
+
+def render_message(message: Message) -> bytes:
+    """One message as it stands inside a prompt."""
+    return render_chat([message], None)[: -len(_HEAD)]
+
+
+def render_replies(replies: Sequence[Message]) -> bytes:
+    """Replies as they stand in the next turn's prompt, after the head that ends this one."""
+    kept = [
+        plain_message(
+            {"role": "assistant"}
+            | {k: v for k, v in reply.items() if k in ("content", "tool_calls") and v is not None}
+            if reply.get("role", "assistant") == "assistant"
+            else reply
+        )
+        for reply in replies
+    ]
+    return b"".join(map(render_message, kept)).removeprefix(_HEAD)
+
+
+def as_symbols(render: Callable[[], bytes], name: str, place: str) -> Symbols:
+    """Rendered text, a symbol a byte. Raises InputError for what cannot be rendered."""
+    return _symbols(_rendered(render, name, place))
+
+
+def _rendered(render: Callable[[], bytes], name: str, place: str) -> bytes:
+    try:
+        return render()
+    except UnicodeEncodeError as error:
+        raise InputError(place, name, f"not valid Unicode: {error.reason}") from error
+    except (OverflowError, RecursionError, TypeError, ValueError) as error:
+        raise InputError(place, name, f"cannot be rendered: {error}") from error
+
+
+def _symbols(text: bytes) -> Symbols:
+    return np.frombuffer(text, dtype=np.uint8).astype(np.uint32)
+
+
+class Conversation:
+    """A prompt that grows message by message, rendered once."""
+
+    def __init__(self) -> None:
+        self._text = b""
+
+    def __len__(self) -> int:
+        return len(self._text)
+
+    def add(self, message: Message, name: str, place: str) -> bytes:
+        """The next message, as rendered. Raises InputError for what cannot be."""
+        text = _rendered(lambda: render_message(message), name, place)
+        self._text += text
+        return text
+
+    def prompt(self) -> Symbols:
+        """All messages so far, with the head of the coming reply."""
+        return _symbols(self._text + _HEAD)
+
+    @staticmethod
+    def reply(rendered: bytes) -> Symbols:
+        """A rendered answer as it follows the prompt, which has its head."""
+        return _symbols(rendered.removeprefix(_HEAD))
+
+
+class Clock:
+    """Arrival times of a trace that may have none: then the number of the row stands for it."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._timed: bool | None = None
+        self._first = ""
+        self._units: dict[str, int] = {}
+
+    def arrival_s(self, value: int | float | str | None, name: str, place: str) -> float:
+        """Seconds; raises InputError for no time, or for one where the first row has none."""
+        if self._timed is not None and self._timed != (value is not None):
+            has, first = ("missing", "one") if value is None else ("a time", "none")
+            raise InputError(place, name, f"{has}, but {self._first} has {first}")
+        arrival_s = float(self._count) if value is None else self._seconds(value, name, place)
+        if self._timed is None:
+            self._timed, self._first = value is not None, place
+        self._count += 1
+        return arrival_s
+
+    def _seconds(self, value: int | float | str, name: str, place: str) -> float:
+        if isinstance(value, str):
+            if not _NUMBER.fullmatch(value):
+                return iso_seconds(value, name, place)
+            value = float(value)
+        if value >= 1e21:
+            raise InputError(place, name, f"{value} is not a time")
+        per_s, unit = next(
+            (per, unit) for least, per, unit in _UNITS if value >= least or not least
+        )
+        self._units[unit] = self._units.get(unit, 0) + 1
+        return check_seconds(value / per_s, name, place)
+
+    def add_note(self, builder: TraceBuilder) -> None:
+        """What the analysis should say of these times."""
+        if self._timed is False:
+            builder.notes.append(
+                "no times in this trace: the order of the rows is the order of arrival"
+            )
+            builder.has_times = False
+        if self._units:
+            told = ", ".join(f"{unit} in {n:,} rows" for unit, n in self._units.items())
+            builder.notes.append(f"times are numbers without a unit; taken by their size as {told}")
+
+
+def iso_seconds(value: str, name: str, place: str) -> float:
+    """ISO 8601 as seconds since 1970; without a zone it is taken as UTC."""
+    try:
+        moment = datetime.fromisoformat(value)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        seconds = (moment - datetime.fromtimestamp(0, UTC)).total_seconds()
+    except (ValueError, OverflowError) as error:
+        raise InputError(place, name, f"{value!r} is not an ISO 8601 time") from error
+    return check_seconds(seconds, name, place)
+
+
+def build_text(builder: TraceBuilder, name: str) -> Trace:
+    """The trace, with the notes that every figure in bytes needs."""
+    builder.notes.append("no tokenizer: one byte of text stands for one token in every count")
+    if any(row.reported is not None for row in builder.rows):
+        builder.notes.append(
+            "reported counts are tokens and prompts here are bytes: not comparable, not used"
+        )
+    return builder.build(name, "text", None, report_in_other_units=True)
+
+
+def decode_struct(decoder: msgspec.json.Decoder[Any], text: bytes, place: str) -> Any:
+    """A struct of which only some fields are read, the others in silence. Raises InputError."""
+    try:
+        return decoder.decode(text)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise as_input_error(error, place) from error
