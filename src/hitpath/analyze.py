@@ -17,6 +17,7 @@ from hitpath.sim.fleet import simulate_fleet
 from hitpath.sim.rungs import make_rungs, root_codes
 from hitpath.summary import Analysis, Estimate, Stages, sum_up
 from hitpath.summary.estimate import check_sampled_setting, estimate_trace
+from hitpath.text.tokenizer import load_tokenizer
 from hitpath.traces import read_trace
 from hitpath.traces.blocking import block_trace, choose_block_size
 from hitpath.traces.sampling import Sampler
@@ -32,7 +33,11 @@ def analyze(
 ) -> Analysis:
     """Read a trace and explain every prompt token. Raises HitpathError."""
     trace = read_trace(
-        paths, block_size=setting.block_size, skip_bad_rows=skip_bad_rows, progress=progress
+        paths,
+        block_size=setting.block_size,
+        skip_bad_rows=skip_bad_rows,
+        tokenizer=load_tokenizer(setting.tokenizer),
+        progress=progress,
     )
     return analyze_trace(trace, setting)
 
@@ -53,6 +58,7 @@ def estimate(
         block_size=setting.block_size,
         skip_bad_rows=skip_bad_rows,
         sampler=Sampler.from_share(setting.sample_frac, setting.seed),
+        tokenizer=load_tokenizer(setting.tokenizer),
         progress=progress,
     )
     size = choose_block_size(trace, setting.block_size)

@@ -67,6 +67,14 @@ Router = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Seed of --router and --sample.")]
 SplitModels = Annotated[bool, typer.Option("--split-models", help="Ids never match across models.")]
+Tokenizer = Annotated[
+    str | None,
+    typer.Option(
+        "--tokenizer",
+        metavar="FILE|FOLDER|mistral:NAME",
+        help="For text: a tokenizer.json, a model folder, or one bundled [default: bytes].",
+    ),
+]
 Sample = Annotated[
     float | None,
     typer.Option(metavar="SHARE", help="Keep this share of the blocks; estimates, with errors."),
@@ -117,6 +125,7 @@ def analyze(
     router: Router = None,
     seed: Seed = 0,
     split_models: SplitModels = False,
+    tokenizer: Tokenizer = None,
     sample: Sample = None,
     skip_bad_rows: SkipBadRows = False,
     json_file: Json = None,
@@ -142,6 +151,7 @@ def analyze(
         seed=seed,
         split_models=split_models,
         sample_frac=sample,
+        tokenizer=tokenizer,
     )
     from hitpath.report.run import Job, Outputs, run
 

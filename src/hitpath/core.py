@@ -135,6 +135,7 @@ class Setting:
     seed: int = 0
     split_models: bool = False
     sample_frac: float | None = None
+    tokenizer: str | None = None
 
     def __post_init__(self) -> None:
         _check_range("--block-size", self.block_size, MAX_TOKENS)

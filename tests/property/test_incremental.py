@@ -196,7 +196,7 @@ KINDS: dict[str, tuple[Callable[[], TextTokenizer], float | None]] = {
         lambda: bpe(pre_tokenizers.Split(Regex(r"\s"), "merged_with_previous")),
         0.5,
     ),
-    "mistral tekken": (lambda: load_bundled("tekken_240718"), 0.8),
+    "mistral tekken": (lambda: load_bundled("tekken_240718"), 0.6),
 }
 CUTS = 400  # random pairs for each kind
 PIECES = (
@@ -215,11 +215,10 @@ def session_texts(tokenizer: TextTokenizer, kind: str) -> list[str]:
     """The prompts of real sessions, turn after turn."""
     texts = []
     for request in requests()[:40]:
-        if kind.startswith("mistral"):
-            try:
-                texts.append(tokenizer.render_chat(request["messages"], None))
-            except Exception:
-                continue  # assistant turns with both text and calls: this version has no form
+        if kind.startswith("mistral"):  # it has the system prompt last, and no text beside calls
+            messages = [m for m in request["messages"] if m["role"] != "system"]
+            if not any(m.get("content") and m.get("tool_calls") for m in messages):
+                texts.append(tokenizer.render_chat(messages, None))
         else:
             templates = ChatTemplates({"default": HEADERS}, {"bos_token": "<|begin_of_text|>"})
             texts.append(templates.render(request["messages"]))
@@ -277,8 +276,8 @@ def test_flat_text_that_grows_is_reused_by_its_seams(kind: str) -> None:
     tokenizer = made(kind)
     incremental = IncrementalTokenizer(tokenizer)
     text, encoded = "", None
-    for prompt in [p for p in prompts() if "<|" not in p and len(p) > 40] * 3:
-        text += prompt
+    for prompt in [p for p in prompts() if "<|" not in p and len(p) > 40]:
+        text += prompt[:1500]
         encoded = incremental.encode(text, encoded)
         assert np.array_equal(encoded.tokens, tokenizer.encode(text))
     assert 1 - incremental.encoded_chars / incremental.seen_chars > 0.8

@@ -100,6 +100,7 @@ def setting_part(analysis: Analysis) -> dict[str, Any]:
         "router": setting.router,
         "seed": setting.seed,
         "split_models": setting.split_models,
+        "tokenizer": setting.tokenizer,
     }
 
 

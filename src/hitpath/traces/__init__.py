@@ -5,6 +5,7 @@ section in docs/trace-format.md, and cases in tests/unit/test_traces.py and the 
 """
 
 from hitpath.core import InputError, Progress
+from hitpath.text.tokenizer import ByteTokenizer, TextTokenizer
 from hitpath.traces.detect import find_format
 from hitpath.traces.files import expand
 from hitpath.traces.rows import DEFAULT_BLOCK_SIZE, TraceBuilder
@@ -21,10 +22,12 @@ def read_trace(
     block_size: int | None = None,
     skip_bad_rows: bool = False,
     sampler: Sampler | None = None,
+    tokenizer: TextTokenizer | None = None,
     progress: Progress | None = None,
 ) -> Trace:
     """Read files, folders, globs or `-` into one trace. `block_size`: the user's, if any.
-    `sampler`: keep only some blocks of each prompt (`Trace.thinned`).
+    `sampler`: keep only some blocks of each prompt (`Trace.thinned`). `tokenizer`: for text;
+    None lets bytes stand for tokens.
 
     Raises InputError (place, field, cause) for what cannot be read; with `skip_bad_rows` bad
     rows are listed in `Trace.skipped` instead.
@@ -40,7 +43,8 @@ def read_trace(
     known = _one_format(readable)
     # A source without one readable row goes along: its rows are listed one by one.
     to_read = [source for source, its in found if its is not None or source.problem is not None]
-    trace = known.read(to_read, builder, ReadOptions(block_size))
+    options = ReadOptions(block_size, tokenizer or ByteTokenizer())
+    trace = known.read(to_read, builder, options)
     if not len(trace):
         raise InputError(readable[0][0].name, "", f"no request left: {len(trace.skipped)} bad rows")
     return trace

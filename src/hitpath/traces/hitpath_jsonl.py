@@ -5,7 +5,7 @@ The prompt is exactly one of `tokens`, `block_keys` (+ `block_size`, `prompt_tok
 messages count as one). Text stands as bytes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -13,9 +13,9 @@ import msgspec
 import numpy as np
 
 from hitpath.core import InputError
-from hitpath.text.as_bytes import render_chat, render_reply, render_text
 from hitpath.traces.blocks import check_block_size, check_num_ids
 from hitpath.traces.decode import RowDecoder
+from hitpath.traces.prompts import TextPrompts
 from hitpath.traces.rows import (
     Row,
     Symbols,
@@ -107,7 +107,7 @@ def recognises(value: object) -> bool:
 
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All rows. Raises InputError."""
-    rows = _HitpathRows(builder)
+    rows = _HitpathRows(builder, TextPrompts(options.tokenizer))
     for place, line in lines_of(inputs):
         builder.attempt(partial(rows.make, line, place), place, lambda: rows.units_agree)
     if rows.uncounted:
@@ -116,6 +116,8 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
             "whether it includes cached tokens is not known, so it is not compared"
         )
     identity = _IDENTITY[rows.kind or "tokens"]
+    if identity == "text" and not rows.prompts.in_bytes:
+        identity = "tokens"
     if identity == "text":
         builder.notes.append("no tokenizer: one byte of text stands for one token in every count")
         if any(row.reported is not None for row in builder.rows):
@@ -128,7 +130,8 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
 class _HitpathRows:
     """Makes rows; remembers what must agree between them."""
 
-    def __init__(self, builder: TraceBuilder) -> None:
+    def __init__(self, builder: TraceBuilder, prompts: TextPrompts) -> None:
+        self.prompts = prompts
         self._decoder = RowDecoder(HitpathRow, _Strict, builder.ignored_fields)
         self._segments = SegmentTokens()
         self._strings: dict[str, int] = {}
@@ -141,7 +144,7 @@ class _HitpathRows:
     @property
     def units_agree(self) -> bool:
         """Whether reported counts are in the unit of the prompt (bytes are not tokens)."""
-        return self.kind not in ("messages", "prompt")
+        return self.kind not in ("messages", "prompt") or not self.prompts.in_bytes
 
     def make(self, line: bytes, place: str) -> Row:
         """One row, or InputError."""
@@ -222,23 +225,19 @@ class _HitpathRows:
 
     def _from_prompt(self, data: HitpathRow, place: str) -> tuple[Symbols, Symbols | None]:
         assert data.prompt is not None
-        return (
-            _bytes(lambda: render_text(data.prompt or ""), "prompt", place),
-            self._reply(data, False, place),
-        )
+        prompt = self.prompts.prompt(data.prompt, _name(data.session), "prompt", place)
+        return prompt, self._reply(data, False, place)
 
     def _from_messages(self, data: HitpathRow, place: str) -> tuple[Symbols, Symbols | None]:
         assert data.messages is not None
-        return (
-            _bytes(lambda: render_chat(data.messages or [], data.tools), "messages", place),
-            self._reply(data, True, place),
-        )
+        session = _name(data.session)
+        prompt = self.prompts.chat(data.messages, data.tools, session, "messages", place)
+        return prompt, self._reply(data, True, place)
 
-    @staticmethod
-    def _reply(data: HitpathRow, chat: bool, place: str) -> Symbols | None:
+    def _reply(self, data: HitpathRow, chat: bool, place: str) -> Symbols | None:
         if data.reply is None:
             return None
-        return _bytes(lambda: render_reply(data.reply or "", chat), "reply", place)
+        return self.prompts.reply(data.reply, chat, "reply", place)
 
     def _from_segments(self, data: HitpathRow, place: str) -> tuple[Symbols, Symbols | None]:
         assert data.segments is not None
@@ -336,13 +335,6 @@ class _HitpathRows:
 
 def _name(value: str | int | None) -> str | None:
     return None if value is None else str(value)
-
-
-def _bytes(render: Callable[[], bytes], name: str, place: str) -> Symbols:
-    try:
-        return np.frombuffer(render(), dtype=np.uint8).astype(np.uint32)
-    except UnicodeEncodeError as error:
-        raise InputError(place, name, f"not valid Unicode: {error.reason}") from error
 
 
 def _context(data: HitpathRow) -> Context:

@@ -37,6 +37,7 @@ def recognises(value: object) -> bool:
 
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All rows. Raises InputError."""
+    options.bytes_only(NAME)
     decoder = RowDecoder(LmcacheRow, _Strict, builder.ignored_fields)
 
     def make_row(line: bytes, place: str) -> Row:

@@ -139,6 +139,7 @@ def recognises(value: object) -> bool:
 
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All rows. Raises InputError."""
+    options.bytes_only(NAME)
     rows = _Requests(builder)
     for source in inputs:
         for place, text in rows_of(source):

@@ -91,6 +91,7 @@ def recognises(value: object) -> bool:
 
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All spans that call a model. Raises InputError."""
+    options.bytes_only(NAME)
     spans = _Spans()
     for source in inputs:
         for place, text in rows_of(source):

@@ -46,6 +46,7 @@ def recognises(value: object) -> bool:
 
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All conversations. Raises InputError."""
+    options.bytes_only(NAME)
     decoder = RowDecoder(Shared, _Strict, builder.ignored_fields)
     clock, left_out = Clock(), Counter[str]()
     number = 0

@@ -5,11 +5,12 @@ and given again to the reader.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from hitpath.core import InputError, Progress
+from hitpath.core import InputError, Progress, SettingError
+from hitpath.text.tokenizer import ByteTokenizer, TextTokenizer
 from hitpath.traces.files import Source, lines
 from hitpath.traces.rows import TraceBuilder
 from hitpath.traces.table import Trace
@@ -23,6 +24,12 @@ class ReadOptions:
     """What the user said that readers need. block_size: tokens, None for the trace's own."""
 
     block_size: int | None = None
+    tokenizer: TextTokenizer = field(default_factory=ByteTokenizer)
+
+    def bytes_only(self, format_name: str) -> None:
+        """For formats whose text only bytes can stand for yet. Raises SettingError."""
+        if not isinstance(self.tokenizer, ByteTokenizer):
+            raise SettingError("--tokenizer", f"not for {format_name} traces yet: leave it out")
 
 
 class Input:

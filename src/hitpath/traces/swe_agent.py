@@ -58,6 +58,7 @@ def recognises(value: object) -> bool:
 
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All runs. Raises InputError."""
+    options.bytes_only(NAME)
     clock = Clock()
     from_history = 0
     for source in inputs:

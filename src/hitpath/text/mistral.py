@@ -1,0 +1,173 @@
+"""The tokenizers that mistral-common bundles, by its own instruct tokenizer.
+
+mistral-common has no text form of a request: it puts control ids between the tokens of pieces of
+text, so that "[INST]" written by a user stays text. Here a rendered chat has each control token as
+its name after the noncharacter U+FDD0, and U+FDD1 between two pieces that stand side by side;
+`encode` gives exactly the ids that mistral-common gives.
+"""
+
+import copy
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hitpath.core import SettingError
+from hitpath.text.regex_seams import regex_verdict
+from hitpath.text.seams import Cuts, make_cuts
+from hitpath.text.tokenizer import MISTRAL, OPTION, RenderError, Tokens, needed
+
+CONTROL = "\ufdd0"
+JOINT = "\ufdd1"
+_PACKAGE = "mistral-common"
+
+
+class MistralTokenizer:
+    """One bundled tokenizer (see TextTokenizer)."""
+
+    def __init__(self, name: str, mistral: Any, seam_pattern: str | None) -> None:
+        self.name = name
+        self._mistral = mistral
+        self._base = mistral.instruct_tokenizer.tokenizer
+        self._controls = _control_tokens(self._base)
+        self._names = {id_: control for control, id_ in self._controls.items()}
+        marked = [CONTROL + control for control in self._controls]
+        ends = regex_verdict(seam_pattern).parts if seam_pattern is not None else ()
+        self.cuts: Cuts = make_cuts([*marked, JOINT], frozenset(marked), ends)
+        empty = np.empty(0, dtype=np.uint32)
+        self.prompt_frame: tuple[Tokens, Tokens] = (
+            np.array([self._base.bos_id], dtype=np.uint32),
+            empty,
+        )
+
+    def encode(self, text: str) -> Tokens:
+        if not text.isascii():
+            text.encode()  # a lone surrogate is refused here, with its place
+        assert self.cuts.added is not None
+        ids: list[int] = []
+        position = 0
+        for match in self.cuts.added.finditer(text):
+            ids += self._piece(text[position : match.start()])
+            if match[0] != JOINT:
+                ids.append(self._controls[match[0][1:]])
+            position = match.end()
+        ids += self._piece(text[position:])
+        return np.array(ids, dtype=np.uint32)
+
+    def render_chat(self, messages: Sequence[dict[str, Any]], tools: Sequence[Any] | None) -> str:
+        request = needed("mistral_common.protocol.instruct.request", _PACKAGE)
+        recorder = _Recorder(self._base)
+        instruct = copy.copy(self._mistral.instruct_tokenizer)
+        instruct.tokenizer = recorder
+        mistral = type(self._mistral)(  # copying it would read its file again
+            instruct,
+            validator=self._mistral._chat_completion_request_validator,
+            request_normalizer=self._mistral._instruct_request_normalizer,
+        )
+        try:
+            chat = request.ChatCompletionRequest.from_openai(
+                messages=[_with_short_ids(message) for message in messages],
+                tools=list(tools) if tools else None,
+            )
+            ids = mistral.encode_chat_completion(chat).tokens
+        except Exception as error:  # pydantic's, its own and bare ones
+            raise RenderError("messages", " ".join(str(error).split())) from error
+        return self._text_of(ids, recorder.pieces)
+
+    def render_reply(self, reply: str, chat: bool) -> str:
+        return reply + (CONTROL + self._names[self._base.eos_id] if chat else "")
+
+    def _piece(self, text: str) -> list[int]:
+        return list(self._base.encode(text, bos=False, eos=False)) if text else []
+
+    def _text_of(self, ids: Sequence[int], pieces: Sequence[str]) -> str:
+        parts: list[str] = []
+        after_piece = False
+        for id_ in ids:
+            if id_ >= 0:
+                parts.append(CONTROL + self._names[id_])
+                after_piece = False
+                continue
+            piece = pieces[-1 - id_]
+            if CONTROL in piece or JOINT in piece:
+                raise RenderError("messages", "hold U+FDD0 or U+FDD1, which mark control tokens")
+            parts += [JOINT, piece] if after_piece else [piece]
+            after_piece = True
+        return "".join(parts)
+
+
+def _with_short_ids(message: dict[str, Any]) -> dict[str, Any]:
+    """Tool-call ids cut to their last nine characters, all that Mistral takes, as vLLM does."""
+    short = dict(message)
+    if isinstance(message.get("tool_call_id"), str):
+        short["tool_call_id"] = message["tool_call_id"][-9:]
+    if isinstance(message.get("tool_calls"), list):
+        short["tool_calls"] = [
+            {**call, "id": str(call.get("id", ""))[-9:]} if isinstance(call, dict) else call
+            for call in message["tool_calls"]
+        ]
+    return short
+
+
+class _Recorder:
+    """Stands in for the base tokenizer: piece n of text is "tokenised" to the one id -1 - n."""
+
+    def __init__(self, base: Any) -> None:
+        self._base = base
+        self.pieces: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._base, name)
+
+    def encode(self, s: str, bos: bool, eos: bool) -> list[int]:
+        self.pieces.append(s)
+        head = [self._base.bos_id] if bos else []
+        return [*head, -len(self.pieces), *([self._base.eos_id] if eos else [])]
+
+    def decode(self, *_: Any, **__: Any) -> str:
+        return ""
+
+
+def bundled_names() -> tuple[str, ...]:
+    """The names that mistral:NAME takes. Raises SettingError without mistral-common."""
+    return tuple(_bundled_files())
+
+
+def load_bundled(name: str) -> MistralTokenizer:
+    """The bundled tokenizer of that name. Raises SettingError."""
+    files = _bundled_files()
+    if name not in files:
+        known = ", ".join(files)
+        raise SettingError(OPTION, f"mistral-common bundles no {name!r}; it has {known}")
+    module = needed("mistral_common.tokens.tokenizers.mistral", _PACKAGE)
+    try:
+        mistral = module.MistralTokenizer.from_file(str(files[name]))
+    except ImportError as error:
+        cause = f"{name} needs sentencepiece: pip install 'mistral-common[sentencepiece]'"
+        raise SettingError(OPTION, cause) from error
+    except Exception as error:
+        raise SettingError(OPTION, f"{name}: {' '.join(str(error).split())}") from error
+    pattern = getattr(
+        getattr(mistral.instruct_tokenizer.tokenizer, "_model", None), "_pat_str", None
+    )
+    return MistralTokenizer(MISTRAL + name, mistral, pattern)
+
+
+def _bundled_files() -> dict[str, Path]:
+    data = Path(needed("mistral_common", _PACKAGE).__file__).parent / "data"
+    return {
+        path.name.removesuffix(".json"): path
+        for path in sorted(data.iterdir())
+        if re.search(r"^tekken.*\.json$|\.model(\.v\w+)?$", path.name)
+    }
+
+
+def _control_tokens(base: Any) -> dict[str, int]:
+    """Name -> id of every control token that has a use (the fillers have none)."""
+    reverse = getattr(base, "_special_tokens_reverse_vocab", None)
+    if reverse is not None:
+        return {k: v for k, v in reverse.items() if not k.startswith("<SPECIAL_")}
+    model = base._model
+    return {model.id_to_piece(id_): id_ for id_ in range(base.n_words) if model.IsControl(id_)}

@@ -1,0 +1,118 @@
+"""What turns prompts into tokens: a local tokenizer, or bytes where none is given.
+
+Everything is read from files on this machine; nothing is ever fetched. `tokenizers`, `jinja2` and
+`mistral-common` are the optional extra `text`, imported when a tokenizer is asked for.
+"""
+
+import importlib
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hitpath.core import HitpathError, SettingError
+from hitpath.text import as_bytes
+from hitpath.text.seams import Cuts
+
+Tokens = npt.NDArray[np.uint32]
+OPTION = "--tokenizer"
+MISTRAL = "mistral:"
+
+
+class RenderError(HitpathError):
+    """Messages that a chat template cannot render: `field` within the request, and `cause`."""
+
+    def __init__(self, field: str, cause: str) -> None:
+        super().__init__(f"{field}: {cause}")
+        self.field = field
+        self.cause = cause
+
+
+class TextTokenizer(Protocol):
+    """Text to token ids, as an engine does it.
+
+    A pure function of its files: the same text always gives the same tokens, and no call changes
+    anything that another one sees. Reads nothing from the network, the clock or the environment.
+    Time is linear in the text.
+    """
+
+    @property
+    def name(self) -> str:
+        """What reports call it: the file, the folder, the bundled name, or `bytes`."""
+
+    @property
+    def cuts(self) -> Cuts:
+        """Where a text may be cut so that the tokens of its parts are those of the whole."""
+
+    @property
+    def prompt_frame(self) -> tuple[Tokens, Tokens]:
+        """What an engine puts before and after a completion prompt (bos, eos), mostly one id or
+        none. Rendered chats have theirs in the text and get no frame."""
+
+    def encode(self, text: str) -> Tokens:
+        """Token ids, uint32, of any length including 0; the names of added tokens are read as
+        these tokens. No frame. Raises UnicodeEncodeError for a lone surrogate."""
+
+    def render_chat(self, messages: Sequence[dict[str, Any]], tools: Sequence[Any] | None) -> str:
+        """The text of a chat request up to the head of the coming reply, for `encode`.
+
+        Raises RenderError where the template refuses the messages, SettingError without one, and
+        UnicodeEncodeError (bytes) for a lone surrogate. Arguments are not changed.
+        """
+
+    def render_reply(self, reply: str, chat: bool) -> str:
+        """A reply as generated after a prompt; in a chat the end-of-turn token closes it."""
+
+
+class ByteTokenizer:
+    """One byte of UTF-8 for one token: figures are in bytes and say so."""
+
+    name = "bytes"
+    cuts = Cuts()  # making them again is as fast as copying
+    prompt_frame = (np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.uint32))
+
+    def encode(self, text: str) -> Tokens:
+        return np.frombuffer(text.encode(), dtype=np.uint8).astype(np.uint32)
+
+    def render_chat(self, messages: Sequence[dict[str, Any]], tools: Sequence[Any] | None) -> str:
+        return as_bytes.render_chat(list(messages), list(tools or ())).decode()
+
+    def render_reply(self, reply: str, chat: bool) -> str:
+        return as_bytes.render_reply(reply, chat).decode()
+
+
+def load_tokenizer(spec: str | None, now: datetime | None = None) -> TextTokenizer:
+    """The tokenizer that `--tokenizer SPEC` names.
+
+    SPEC is a tokenizer.json, a model folder (with its chat template), or mistral:NAME for one
+    bundled in mistral-common; None gives bytes. `now` is the date that chat templates may print;
+    without it they take their own fixed date or say that they need one.
+    Raises SettingError for whatever is wrong with it.
+    """
+    if spec is None:
+        return ByteTokenizer()
+    if spec.startswith(MISTRAL):
+        from hitpath.text.mistral import load_bundled
+
+        return load_bundled(spec.removeprefix(MISTRAL))
+    path = Path(spec)
+    if not path.exists():
+        cause = f"no such file or folder: {spec}"
+        if not path.is_absolute() and len(path.parts) == 2:
+            cause += " (models are not fetched: give the folder that holds its tokenizer.json)"
+        raise SettingError(OPTION, cause)
+    from hitpath.text.hugging_face import load_path
+
+    return load_path(path, now)
+
+
+def needed(module: str, package: str) -> Any:
+    """A module of the extra `text`. Raises SettingError that names the extra where absent."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        cause = f"needs {package}, which is not installed: pip install 'hitpath[text]'"
+        raise SettingError(OPTION, cause) from error

@@ -1,0 +1,67 @@
+"""Text of a trace as tokens: the tokenizer, its chat template, and errors with their place."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hitpath.core import InputError
+from hitpath.text.incremental import TurnTokenizer
+from hitpath.text.tokenizer import ByteTokenizer, RenderError, TextTokenizer, Tokens
+
+if TYPE_CHECKING:
+    from hitpath.traces.table import Identity
+
+
+class TextPrompts:
+    """Prompts and replies of one trace as token ids (or bytes, where no tokenizer is given).
+
+    in_bytes: whether a byte stands for a token, so that reported counts cannot be compared.
+    """
+
+    def __init__(self, tokenizer: TextTokenizer) -> None:
+        self.in_bytes = isinstance(tokenizer, ByteTokenizer)
+        self.identity: Identity = "text" if self.in_bytes else "tokens"
+        self.tokenizer = tokenizer
+        self._turns = TurnTokenizer(tokenizer)
+
+    def prompt(self, text: str, session: str | None, field: str, place: str) -> Tokens:
+        """A completion prompt, in the frame that the tokenizer's model expects."""
+        head, tail = self.tokenizer.prompt_frame
+        tokens = self._encoded(lambda: text, session, field, place)
+        return np.concatenate([head, tokens, tail]) if len(head) or len(tail) else tokens
+
+    def chat(
+        self,
+        messages: Sequence[dict[str, Any]],
+        tools: Sequence[Any] | None,
+        session: str | None,
+        field: str,
+        place: str,
+    ) -> Tokens:
+        """A chat request up to the head of the reply."""
+        return self._encoded(
+            lambda: self.tokenizer.render_chat(messages, tools), session, field, place
+        )
+
+    def reply(self, text: str, chat: bool, field: str, place: str) -> Tokens:
+        """A reply as generated behind its prompt."""
+        return _told(
+            lambda: self.tokenizer.encode(self.tokenizer.render_reply(text, chat)), field, place
+        )
+
+    def _encoded(
+        self, render: Callable[[], str], session: str | None, field: str, place: str
+    ) -> Tokens:
+        if self.in_bytes:
+            return _told(lambda: self.tokenizer.encode(render()), field, place)
+        return _told(lambda: self._turns.encode(render(), session), field, place)
+
+
+def _told(make: Callable[[], Tokens], field: str, place: str) -> Tokens:
+    try:
+        return make()
+    except UnicodeEncodeError as error:
+        raise InputError(place, field, f"not valid Unicode: {error.reason}") from error
+    except RenderError as error:
+        raise InputError(place, error.field or field, error.cause) from error
