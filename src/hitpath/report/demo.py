@@ -1,5 +1,7 @@
 """`hitpath demo`: write the demo workload, analyse it as any trace, say what to look at."""
 
+import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import IO
@@ -33,11 +35,12 @@ def run_demo(out: str | None, seed: int, svg: str | None) -> None:
         path = out if out is not None else str(Path(folder) / "demo.jsonl")
         write_whole(path, lambda file: _write_rows(file, seed))
         run(Job([path], _SETTING, model, False, Outputs(svg=svg)))
+    me = "hitpath" if shutil.which("hitpath") else sys.argv[0]
     page_console(soft_wrap=True).print(
         "This is a made-up hour of four applications (chat, coding agent, retrieval, and forms "
         "with the time of day in front).\n"
-        "Keep it and look closer:  hitpath demo --out demo.jsonl && "
-        f"hitpath analyze demo.jsonl {OPTIONS}"
+        f"Keep it and look closer:  {me} demo --out demo.jsonl && "
+        f"{me} analyze demo.jsonl {OPTIONS}"
     )
 
 
