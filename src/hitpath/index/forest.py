@@ -253,17 +253,40 @@ def visits(forest: Forest, ends: Ints) -> Ints:
 
 
 @kernel
-def _has_repeats(symbols: Symbols, tree: Tree, slots: Ints, slot_roots: Ints) -> bool:
+def _root_of(tree: Tree, node: int) -> int:
+    while node >= tree.num_roots:
+        node = tree.parent[node]
+    return node
+
+
+@kernel
+def _num_large(symbols: Symbols, tree: Tree, small: int) -> int:
+    count = 0
+    for node in range(tree.num_roots, len(tree.parent)):
+        for at in range(tree.first[node], tree.first[node] + tree.length[node]):
+            count += symbols[at] >= small
+    return count
+
+
+@kernel
+def _has_repeats(
+    symbols: Symbols, tree: Tree, seen: NDArray[np.bool_], slots: Ints, slot_roots: Ints
+) -> bool:
+    """seen[symbol] holds small symbols of the only root, the table (slots, slot_roots) others."""
     mask = np.uint64(len(slots) - 1)
     for node in range(tree.num_roots, len(tree.parent)):
-        root = node
-        while root >= tree.num_roots:
-            root = tree.parent[root]
+        root = _root_of(tree, node)
         for at in range(tree.first[node], tree.first[node] + tree.length[node]):
-            slot = _slot_of(np.uint64(symbols[at]), root, mask)
+            symbol = symbols[at]
+            if symbol < len(seen):
+                if seen[np.int64(symbol)]:
+                    return True
+                seen[np.int64(symbol)] = True
+                continue
+            slot = _slot_of(np.uint64(symbol), root, mask)
             while slots[np.int64(slot)] >= 0:
                 same_root = slot_roots[np.int64(slot)] == root
-                if same_root and symbols[slots[np.int64(slot)]] == symbols[at]:
+                if same_root and symbols[slots[np.int64(slot)]] == symbol:
                     return True
                 slot = (slot + np.uint64(1)) & mask
             slots[np.int64(slot)] = at
@@ -272,7 +295,14 @@ def _has_repeats(symbols: Symbols, tree: Tree, slots: Ints, slot_roots: Ints) ->
 
 
 def symbols_are_prefixes(symbols: Symbols, forest: Forest) -> bool:
-    """Whether each symbol stands at one place under its root: equal symbol, equal prefix."""
-    size = 1 << max(4, (2 * int(forest.tree.length.sum())).bit_length())
+    """Whether each symbol stands at one place under its root: equal symbol, equal prefix.
+
+    Symbols below twice their number (ids that a trace numbers from 0) are looked up in a plain
+    array, which is read in order; others, and all where there are several roots, in a table.
+    """
+    distinct = int(forest.tree.length.sum())
+    seen = np.zeros(2 * distinct if forest.tree.num_roots == 1 else 0, dtype=np.bool_)
+    large = _num_large(symbols, forest.tree, len(seen))
+    size = 1 << max(4, (2 * large).bit_length())
     slots, slot_roots = (np.full(size, ABSENT, dtype=np.int64) for _ in range(2))
-    return not _has_repeats(symbols, forest.tree, slots, slot_roots)
+    return not _has_repeats(symbols, forest.tree, seen, slots, slot_roots)

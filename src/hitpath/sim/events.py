@@ -96,11 +96,15 @@ def _sequences(
     return flat, starts, lengths
 
 
+def forest_of_prompts(trace: Trace, roots: Ints) -> Forest:
+    """The prompts alone, with the symbols that the file has."""
+    starts, lengths = trace.prompts.offsets[:-1], trace.prompts.lengths
+    return build_forest(trace.prompts.flat, starts, lengths, roots)
+
+
 def ids_are_prefixes(trace: Trace, roots: Ints) -> bool:
     """Whether equal block ids do mean equal prefixes, as chained ids must."""
-    starts, lengths = trace.prompts.offsets[:-1], trace.prompts.lengths
-    forest = build_forest(trace.prompts.flat, starts, lengths, roots)
-    return symbols_are_prefixes(trace.prompts.flat, forest)
+    return symbols_are_prefixes(trace.prompts.flat, forest_of_prompts(trace, roots))
 
 
 def symbols_ever_computed(trace: Trace, sequences: Runs, roots: Ints) -> Ints:

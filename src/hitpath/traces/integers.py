@@ -23,36 +23,40 @@ _decode_list = msgspec.json.Decoder(list[int])
 
 
 @kernel
+def _after_space(text: NDArray[np.uint8], at: int) -> int:
+    while text[at] in (_SPACE, _TAB):
+        at += 1
+    return at
+
+
+@kernel
 def _parse(text: NDArray[np.uint8], out: NDArray[np.uint64]) -> int:
     """Fill `out` from "[1, 23, 456]"; the number of integers, or _MALFORMED for anything that
-    is not such a list of integers of at most 19 digits (all of those fit 64 bits)."""
-    count = 0
-    value = np.uint64(0)
-    digits = 0
-    gap = False  # white space since the last digit: no further digit may follow
-    if len(text) < 2 or text[0] != _OPEN or text[-1] != _CLOSE:
+    is not such a list of integers of at most 19 digits (all of those fit 64 bits). The closing
+    bracket at the end stops every loop."""
+    last = len(text) - 1
+    if last < 1 or text[0] != _OPEN or text[last] != _CLOSE:
         return _MALFORMED
-    for i in range(1, len(text)):
-        c = text[i]
-        if _ZERO <= c <= _NINE:
-            if gap or digits == 19 or (digits == 1 and value == 0):
-                return _MALFORMED
-            value = value * np.uint64(10) + np.uint64(c - _ZERO)
-            digits += 1
-        elif c in (_COMMA, _CLOSE):
-            if digits == 0:
-                # "[]" is the only list without digits before its end
-                return 0 if c == _CLOSE and count == 0 and i == len(text) - 1 else _MALFORMED
-            out[count] = value
-            count += 1
-            value, digits, gap = np.uint64(0), 0, False
-            if c == _CLOSE and i != len(text) - 1:
-                return _MALFORMED
-        elif c in (_SPACE, _TAB):
-            gap = digits > 0
-        else:
+    at = _after_space(text, 1)
+    if text[at] == _CLOSE:
+        return 0 if at == last else _MALFORMED
+    count = 0
+    while True:
+        begin = at
+        value = np.uint64(0)
+        while _ZERO <= text[at] <= _NINE:
+            value = value * np.uint64(10) + np.uint64(text[at] - _ZERO)
+            at += 1
+        if at == begin or at - begin > 19 or (at - begin > 1 and text[begin] == _ZERO):
             return _MALFORMED
-    return count
+        out[count] = value
+        count += 1
+        at = _after_space(text, at)
+        if text[at] == _CLOSE:
+            return count if at == last else _MALFORMED
+        if text[at] != _COMMA:
+            return _MALFORMED
+        at = _after_space(text, at + 1)
 
 
 class IdParser:
