@@ -5,6 +5,7 @@ Reads only; decompresses while streaming, so a large trace never stands in memor
 
 import glob
 import gzip
+import io
 import sys
 import zlib
 from collections.abc import Iterator
@@ -93,7 +94,8 @@ def _open_bytes(source: Source) -> IO[bytes]:
     if source.path.suffix.lower() == ".zst":
         import pyarrow as pa  # only for this: 0.1 s of import
 
-        return cast("IO[bytes]", pa.input_stream(str(source.path), compression="zstd"))
+        stream = pa.input_stream(str(source.path), compression="zstd")
+        return cast("IO[bytes]", io.BufferedReader(stream, _CHUNK_BYTES))
     return source.path.open("rb", buffering=_CHUNK_BYTES)
 
 
@@ -108,26 +110,21 @@ def _told_as_input_error(source: Source, line: list[int]) -> Iterator[None]:
         raise InputError(source.name, "", f"cannot be read: {_cause(error)}") from error
 
 
-def _chunks(source: Source, progress: Progress | None) -> Iterator[bytes]:
-    """The decompressed bytes in chunks that end on a line end (but for the last)."""
+def _raw_lines(source: Source, progress: Progress | None) -> Iterator[bytes]:
+    """Every line with its end, as the stream gives them."""
     stream = _open_bytes(source)
-    total, done, rest = source.size_bytes, 0, b""
-    at_start = True
+    total, done, told = source.size_bytes, 0, 0
     with stream if source.path is not None else _kept_open(stream):
-        while block := stream.read(_CHUNK_BYTES):
-            done += len(block)
-            if progress is not None:
+        for line in stream:
+            yield line
+            if progress is None:
+                continue
+            done += len(line)
+            if done - told >= _CHUNK_BYTES:
                 progress(f"reading {source.name}", done, total)
-            if at_start:
-                block, at_start = block.removeprefix(_BYTE_ORDER_MARK), False
-            end = block.rfind(b"\n") + 1
-            if end:
-                yield rest + block[:end]
-                rest = block[end:]
-            else:
-                rest += block
-    if rest:
-        yield rest
+                told = done
+    if progress is not None:
+        progress(f"reading {source.name}", total, total)
 
 
 @contextmanager
@@ -143,10 +140,10 @@ def lines(source: Source, progress: Progress | None = None) -> Iterator[tuple[in
     """
     at = [1]
     with _told_as_input_error(source, at):
-        for chunk in _chunks(source, progress):
-            for line in chunk.split(b"\n"):
-                if line and not line.isspace():
-                    yield at[0], line
-                at[0] += 1
-            # The piece after the chunk's last line end was counted as a line: it begins the next.
-            at[0] -= chunk.endswith(b"\n")
+        for number, line in enumerate(_raw_lines(source, progress), 1):
+            at[0] = number
+            if number == 1:
+                line = line.removeprefix(_BYTE_ORDER_MARK)
+            if not line.isspace() and line:
+                yield number, line.rstrip(b"\n")
+        at[0] += 1

@@ -97,6 +97,8 @@ def check_tokens(value: int, name: str, place: str) -> int:
 
 def _broken_invariant(row: Row) -> tuple[str, str] | None:
     """(field, cause) where the reported counts contradict the prompt or each other."""
+    if row.reported is None and row.reported_prompt is None:
+        return None
     if row.tiers and row.reported is not None and sum(row.tiers.values()) != row.reported:
         told = " + ".join(f"{n:,} {tier}" for tier, n in row.tiers.items())
         return "reported.cached_by_tier", f"{told} is not {row.reported:,} cached tokens"
