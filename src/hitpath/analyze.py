@@ -39,7 +39,7 @@ def analyze(
         tokenizer=load_tokenizer(setting.tokenizer),
         progress=progress,
     )
-    return analyze_trace(trace, setting)
+    return analyze_trace(trace, setting, progress)
 
 
 def estimate(
@@ -68,8 +68,10 @@ def estimate(
     return estimate_trace(trace, setting, make_engine(setting, size))
 
 
-def analyze_trace(trace: Trace, setting: Setting) -> Analysis:
+def analyze_trace(trace: Trace, setting: Setting, progress: Progress | None = None) -> Analysis:
     """The spine."""
+    told = progress or _nothing
+    told("matching prefixes", 0, 3)
     roots = root_codes(trace, setting.split_models)
     trace = _content_ids_told(trace, roots)
     engine = make_engine(setting, choose_block_size(trace, setting.block_size))
@@ -77,6 +79,7 @@ def analyze_trace(trace: Trace, setting: Setting) -> Analysis:
     events = order_events(trace, blocks, roots, setting.outputs == "insert")
     limit = np.minimum(engine.limit(trace.prompt_tokens), blocks.whole)
     workers, given = _workers(trace, setting)
+    told("serving requests", 1, 3)
     fleet = simulate_fleet(
         events,
         given_worker=given,
@@ -89,7 +92,12 @@ def analyze_trace(trace: Trace, setting: Setting) -> Analysis:
     ledger = attribute(make_rungs(trace, setting, engine, blocks, events, fleet, roots))
     ledger.check()
     served = Labels(fleet.worker, workers)
+    told("summing up", 2, 3)
     return sum_up(Stages(trace, setting, engine, blocks, events, limit, served, fleet, ledger))
+
+
+def _nothing(stage: str, done: int, total: int) -> None:
+    """Nobody looks at progress."""
 
 
 def _content_ids_told(trace: Trace, roots: Ints) -> Trace:

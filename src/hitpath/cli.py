@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from hitpath import __version__
 from hitpath.core import (
@@ -210,7 +211,8 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that cannot draw gets a "?"
     try:
-        app()
+        code = get_command(app)(prog_name="hitpath", standalone_mode=False)
+        sys.exit(code or 0)
     except HitpathError as error:
         _complain(f"error: {error}", 2)
     except MemoryError:
@@ -219,8 +221,13 @@ def main() -> None:
         # What is still buffered must not fail once more when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         _complain("interrupted", 130)
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        # The command-line library's own complaint about options, without its usage lines.
+        _complain(f"error: {error.format_message()} (see --help)", 2)
 
 
 def _complain(text: str, code: int) -> None:

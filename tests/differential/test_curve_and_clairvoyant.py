@@ -1,6 +1,9 @@
 """The LRU curve at every capacity, and the clairvoyant bound, against the oracle."""
 
+import functools
+import itertools
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +11,14 @@ import pytest
 from hitpath.analyze import analyze_trace
 from hitpath.core import Setting
 from oracle.traffic import random_requests
-from oracle.world import clairvoyant_exhaustive, clairvoyant_greedy, lru_hit_blocks, run
+from oracle.world import (
+    all_ids,
+    clairvoyant_exhaustive,
+    clairvoyant_greedy,
+    lru_hit_blocks,
+    run,
+    whole_ids,
+)
 from support import chained_trace, token_trace
 
 
@@ -103,3 +113,77 @@ def test_clairvoyant_knows_outputs():
         setting = Setting(engine="lru", capacity_tokens=24, block_size=3, outputs="insert")
         analysis = analyze_trace(token_trace(requests), setting)
         assert analysis.split.kept.sum() >= analysis.ledger.rungs.model[0].sum()
+
+
+def events_of(requests, block_size):
+    """(is it an arrival, ids, ids that may count) in order of time, outputs kept."""
+    events, running = [], []
+
+    def finish(r):
+        events.append((False, all_ids(r.context, r.whole, block_size), 0))
+
+    for i, r in enumerate(requests):
+        due = [j for j in running if requests[j].finish_s <= r.arrival_s]
+        for j in sorted(due, key=lambda j: (requests[j].finish_s, j)):
+            finish(requests[j])
+            running.remove(j)
+        whole = whole_ids(r.context, r.tokens, block_size)
+        kept = all_ids(r.context, r.tokens, block_size) if r.output is None else whole
+        events.append((True, kept, len(whole)))
+        if r.output is not None and r.finish_s is None:
+            finish(r)
+        elif r.output is not None:
+            running.append(i)
+    for j in sorted(running, key=lambda j: (requests[j].finish_s, j)):
+        finish(requests[j])
+    return events
+
+
+def best_of_all_choices(events, capacity):
+    """The most hits over every choice of what to keep after each event."""
+
+    @functools.cache
+    def best(e, kept):
+        if e == len(events):
+            return 0
+        is_arrival, ids, countable = events[e]
+        hits = 0
+        if is_arrival:
+            while hits < countable and ids[hits] in kept:
+                hits += 1
+        there = sorted(kept | set(ids))
+        size = min(capacity, len(there))
+        return hits + max(best(e + 1, frozenset(c)) for c in itertools.combinations(there, size))
+
+    return best(0, frozenset())
+
+
+def test_clairvoyant_with_outputs_is_the_optimum_on_tiny_traces():
+    """A finish brings its blocks anyway: what is needed only then is not worth keeping."""
+    with_finish = 0
+    for seed in range(150):
+        rng = random.Random(seed)
+        requests = random_requests(
+            rng,
+            num_requests=6,
+            block_size=2,
+            num_workers=1,
+            max_new_tokens=3,
+            num_models=1,
+            num_salts=0,
+            num_adapters=0,
+            with_reported=False,
+        )
+        requests = [
+            replace(r, finish_s=None if r.finish_s is None else max(r.finish_s, r.arrival_s))
+            for r in requests
+        ]
+        with_finish += any(r.output is not None and r.finish_s is not None for r in requests)
+        events = events_of(requests, 2)
+        for capacity in (1, 2, 3):
+            setting = Setting(
+                engine="lru", capacity_tokens=2 * capacity, block_size=2, outputs="insert"
+            )
+            kept = analyze_trace(token_trace(requests), setting).split.kept
+            assert int(kept.sum()) == 2 * best_of_all_choices(events, capacity), (seed, capacity)
+    assert with_finish > 50

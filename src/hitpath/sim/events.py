@@ -50,13 +50,11 @@ def _order(trace: Trace, stored_apart: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     apart = np.flatnonzero(stored_apart)
     arrival = trace.arrival_s if trace.common_clock else num.astype(np.float64)
     ends = np.fmax(trace.finish_s, arrival)[outs]  # not told: at once
-    later = ends > arrival[outs]
     request = np.concatenate([num, apart, outs])
     kind = np.repeat([ARRIVAL, STORED_PROMPT, FINISH], [len(num), len(apart), len(outs)])
     time = np.concatenate([arrival, arrival[apart], ends])
-    # A finish that is later than its own arrival precedes the arrivals of its moment.
-    phase = np.concatenate([np.ones(len(num) + len(apart)), np.where(later, 0, 1)])
-    order = np.lexsort((kind, request, phase, time))
+    # At one moment by request: whoever finishes then arrived before those who arrive then.
+    order = np.lexsort((kind, request, time))
     return request[order], kind[order]
 
 

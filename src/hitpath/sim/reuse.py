@@ -127,9 +127,7 @@ def _gaps(
             blocks = min(tree.length[node], limit[s] - tree.depth[node])
             if blocks > 0 and not np.isnan(last[node]):
                 gap = times[s] - last[node]
-                if gap < 0:
-                    negative += 1
-                    gap = 0.0
+                negative += gap < 0  # counts in the first step
                 weight[np.searchsorted(grid, gap)] += blocks
             last[node] = times[s]
             node = tree.parent[node]

@@ -12,19 +12,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hitpath.accounting.ledger import Rungs
-from hitpath.core import NUM_RUNGS, Setting
+from hitpath.core import NUM_RUNGS, HitpathError, Setting
 from hitpath.index.forest import match_by_label
 from hitpath.sim.engines import Engine
 from hitpath.sim.events import ARRIVAL, Events, symbols_ever_computed
 from hitpath.sim.fleet import FleetOutcome
-from hitpath.traces.blocking import Blocks, with_outputs
+from hitpath.traces.blocking import Blocks
 from hitpath.traces.table import Context, Ints, Trace
 
 NO_STATES = "this engine model has no state rules"
 NO_FLIGHTS = "this engine model computes a prompt at once"
 NO_CANONICAL = "needs the canonical form of the prompts' text"
 KEYS_CARRY_CONTEXT = "block ids of different contexts cannot be compared"
-FIELDS = ("salt", "adapter", "several")
+FIELDS = ("salt", "adapter", "media_salt", "several")
 
 
 def root_codes(trace: Trace, split_models: bool) -> Ints:
@@ -56,19 +56,19 @@ def _reach(trace: Trace, blocks: Blocks, events: Events, roots: Ints) -> _Reach:
     by_field: dict[str, Ints] | None = {}
     variants = _relaxed_roots(trace, roots)
     if trace.block_size is None:
-        sequences = with_outputs(trace)
+        sequences = blocks.own_sequences
         ever = symbols_ever_computed(trace, sequences, roots)
         by_field = {
             field: symbols_ever_computed(trace, sequences, codes)
             for field, codes in variants.items()
         }
-        assert np.array_equal(
-            np.minimum(events.ever_computed(), blocks.whole), ever // blocks.block_size
-        ), "two different prefixes have one block key"
+        by_key = np.minimum(events.ever_computed(), blocks.whole)
+        if not np.array_equal(by_key, ever // blocks.block_size):
+            raise HitpathError("two different prefixes have one 64-bit block key; try another size")
     elif blocks.block_size == trace.block_size:
         ever = blocks.tokens_of(events.ever_computed())
     else:
-        matched = symbols_ever_computed(trace, with_outputs(trace), roots)
+        matched = symbols_ever_computed(trace, blocks.own_sequences, roots)
         whole = np.minimum(trace.prompts.lengths, trace.prompt_tokens // trace.block_size)
         complete = matched > whole
         ever = np.where(
@@ -83,15 +83,16 @@ def _relaxed_roots(trace: Trace, roots: Ints) -> dict[str, Ints]:
     """Codes of contexts with one field (or all of FIELDS) left out, where that joins any."""
     if all(c.salt is c.adapter is c.media_salt is None for c in trace.contexts):
         return {}
-    no_salt = tuple(replace(c, salt=None, media_salt=None) for c in trace.contexts)
+    contexts = trace.contexts
     free = {
-        "salt": no_salt,
-        "adapter": tuple(replace(c, adapter=None) for c in trace.contexts),
-        "several": tuple(replace(c, adapter=None) for c in no_salt),
+        "salt": [replace(c, salt=None) for c in contexts],
+        "adapter": [replace(c, adapter=None) for c in contexts],
+        "media_salt": [replace(c, media_salt=None) for c in contexts],
+        "several": [replace(c, salt=None, adapter=None, media_salt=None) for c in contexts],
     }
     joined = {}
-    for name, contexts in free.items():
-        codes = _codes(trace, contexts)
+    for name, relaxed in free.items():
+        codes = _codes(trace, tuple(relaxed))
         if len(np.unique(codes)) < len(np.unique(roots)):
             joined[name] = codes
     return joined
@@ -125,8 +126,8 @@ def make_rungs(
     if by_field is None:
         unknown["isolated"] = KEYS_CARRY_CONTEXT
         by_field = {}
-    for tokens in by_field.values():
-        model[6] = np.maximum(model[6], tokens)
+    if "several" in by_field:  # the freest: it joins whatever another field joins
+        model[6] = np.maximum(model[6], by_field["several"])
     model[7] = model[6]
     model[8] = prompt
     splits = {

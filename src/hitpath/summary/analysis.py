@@ -108,7 +108,7 @@ def sum_up(stages: Stages) -> Analysis:
         no_origin_why=no_origin_why,
         held_once_tokens=int(once[counted].sum()),
         prefixes=tuple(shared_prefixes(trace, events, blocks, counted, MOST_PREFIXES)),
-        gaps=reuse_gaps(trace, events, limit, blocks.block_size) if trace.has_times else None,
+        gaps=reuse_gaps(trace, events, limit, blocks.block_size) if trace.gaps_known else None,
         groups=all_groups(trace, stages.workers, ledger),
         events=events,
         blocks=blocks,

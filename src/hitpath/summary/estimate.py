@@ -139,7 +139,11 @@ def _kept_blocks(trace: Trace, thinned: Thinned, engine: Engine) -> tuple[Blocks
     uncountable = thinned.last_kept & ~partial_kept & (whole > engine.limit(trace.prompt_tokens))
     none = np.zeros(len(trace), dtype=np.int64)
     no_runs = Runs(np.zeros(0, dtype=np.uint64), np.zeros(len(trace) + 1, dtype=np.int64))
-    return Blocks(size, _shortened(prompts, kept), kept, none, no_runs), whole, kept - uncountable
+    return (
+        Blocks(size, _shortened(prompts, kept), kept, none, no_runs, no_runs),
+        whole,
+        kept - uncountable,
+    )
 
 
 def _shortened(runs: Runs, lengths: Ints) -> Runs:

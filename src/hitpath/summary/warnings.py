@@ -27,6 +27,12 @@ def warnings_for(
             "trace's ids do not tell models apart, KV does (--split-models)"
         )
     found += _about_reports(ledger)
+    adapters = ledger.total(ledger.reasons["isolated"]["adapter"])
+    if adapters and "isolated" not in ledger.rungs.unknown:
+        found.append(
+            f"{adapters:,} isolated tokens differ in their adapter: its KV is really different, no "
+            "policy could share it"
+        )
     mean = rates.request_mean_token_full
     weighted = rates.token_weighted
     if mean is not None and weighted is not None and abs(mean - weighted) > _FAR_APART:

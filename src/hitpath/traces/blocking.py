@@ -21,7 +21,8 @@ class Blocks:
     """prompts: ids of each prompt, the last one possibly of a partial block.
 
     whole: whole blocks with an id. partial_tokens: tokens behind the partial last id, 0 where
-    there is none. sequences: ids of prompt + output, empty rows where the trace has no output.
+    there is none. sequences: ids of prompt + output, empty rows where the trace has no output;
+    own_sequences: the same in the symbols that the file has.
     """
 
     block_size: int
@@ -29,6 +30,7 @@ class Blocks:
     whole: Ints
     partial_tokens: Ints
     sequences: Runs
+    own_sequences: Runs
 
     def tokens_of(self, matched: Ints) -> Ints:
         """Tokens behind `matched` leading ids of each prompt (the partial one by its rest)."""
@@ -57,19 +59,22 @@ def with_outputs(trace: Trace) -> Runs:
     prompt, then the output's); empty rows elsewhere."""
     prompts, outputs = trace.prompts, trace.outputs
     kept = np.where(trace.has_output, _own_whole(trace), 0)
-    lengths = kept + outputs.lengths
     offsets = np.zeros(len(trace) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
+    np.cumsum(kept + outputs.lengths, out=offsets[1:])
     flat = np.empty(int(offsets[-1]), dtype=prompts.flat.dtype)
-    for i in np.flatnonzero(trace.has_output):
-        begin, middle, end = offsets[i], offsets[i] + kept[i], offsets[i + 1]
-        start = prompts.offsets[i]
-        flat[begin:middle] = prompts.flat[start : start + kept[i]]
-        flat[middle:end] = outputs.flat[outputs.offsets[i] : outputs.offsets[i + 1]]
+    flat[_places(offsets[:-1], kept)] = prompts.flat[_places(prompts.offsets[:-1], kept)]
+    flat[_places(offsets[:-1] + kept, outputs.lengths)] = outputs.flat
     joined = Runs(flat, offsets)
     if trace.block_size is not None:
         mark_partial_ids(joined, _total_tokens(trace), trace.block_size)
     return joined
+
+
+def _places(starts: Ints, lengths: Ints) -> Ints:
+    """The positions start, start + 1, … of each run, one run behind the other."""
+    before = np.cumsum(lengths) - lengths
+    places: Ints = np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+    return places
 
 
 def _total_tokens(trace: Trace) -> Ints:
@@ -86,20 +91,20 @@ def _own_whole(trace: Trace) -> Ints:
 
 def block_trace(trace: Trace, block_size: int) -> Blocks:
     """Cut the trace into blocks of `block_size` tokens (from `choose_block_size`)."""
-    sequences = with_outputs(trace)
+    own_sequences = with_outputs(trace)
     totals = _total_tokens(trace)
     if trace.block_size is None:
         roots = np.array([context_root(_fields(c)) for c in trace.contexts], dtype=np.uint64)
         seeds = roots[trace.context] if len(trace) else np.zeros(0, dtype=np.uint64)
         prompts = _keys(trace.prompts, block_size, seeds)
-        sequences = _keys(sequences, block_size, seeds)
+        sequences = _keys(own_sequences, block_size, seeds)
     else:
         times = block_size // trace.block_size
         prompts = _coarser(trace.prompts, trace.prompt_tokens, trace.block_size, times)
-        sequences = _coarser(sequences, totals, trace.block_size, times)
+        sequences = _coarser(own_sequences, totals, trace.block_size, times)
     whole = np.minimum(prompts.lengths, trace.prompt_tokens // block_size)
     partial = np.where(prompts.lengths > whole, trace.prompt_tokens - whole * block_size, 0)
-    return Blocks(block_size, prompts, whole, partial, sequences)
+    return Blocks(block_size, prompts, whole, partial, sequences, own_sequences)
 
 
 def _keys(runs: Runs, block_size: int, roots: NDArray[np.uint64]) -> Runs:

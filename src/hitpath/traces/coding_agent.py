@@ -76,7 +76,7 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
         scope = scopes.setdefault(name if local else "", len(scopes))
         _SessionRows(session, name, scope, builder).add_all()
     builder.notes.append(
-        f"{len(scopes):,} sessions with clocks of their own: taken one after the other"
+        f"{len(inputs):,} sessions with clocks of their own: taken one after the other"
     )
     return builder.build(NAME, "chained", block_size, own_clocks=True, model_is_label=True)
 

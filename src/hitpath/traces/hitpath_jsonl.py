@@ -307,6 +307,8 @@ class _HitpathRows:
                 check_tokens(value, f"reported.{name}", place)
         for tier, value in (reported.cached_by_tier or {}).items():
             check_tokens(value, f"reported.cached_by_tier.{tier}", place)
+        if reported.cost is not None and not 0 <= reported.cost < float("inf"):
+            raise InputError(place, "reported.cost", f"{reported.cost} is no cost")
         for name in Reported.__struct_fields__:
             value = getattr(reported, name)
             if name.endswith("_s") and value is not None:

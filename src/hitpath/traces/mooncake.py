@@ -99,6 +99,9 @@ def _block_size(builder: TraceBuilder, told: dict[int, str], asked: int | None) 
         return (
             asked or MOONCAKE_BLOCK_SIZE
         )  # some row contradicts the others: the row check names it
+    if asked is not None:
+        cause = f"the rows do not fit it; they fit every size from {low} to {high}"
+        raise SettingError(f"--block-size {asked}", cause)
     cause = f"the file tells none, and its rows fit every size from {low} to {high}; give one"
     raise SettingError("--block-size", cause)
 

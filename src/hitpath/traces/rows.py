@@ -200,6 +200,12 @@ class TraceBuilder:
                 self.notes.append(
                     f"{moved:,} of {len(order):,} rows did not stand in order of arrival; sorted"
                 )
+        unnamed = sum(row.worker is None for row in self.rows)
+        if 0 < unnamed < len(self.rows):
+            self.notes.append(
+                f"{unnamed:,} rows name no worker, others do: taken as one more worker, "
+                f"{UNNAMED_WORKER}"
+            )
         for name, count in sorted(self.ignored_fields.items()):
             self.notes.append(f"field {name!r} is not one that hitpath reads ({count:,} rows)")
         if self._sampler is not None and block_size is None:
@@ -262,20 +268,27 @@ def _sessions(rows: list[Row]) -> Labels:
     for row in rows:
         if row.session is not None:
             tenants.setdefault(row.session, set()).add(row.tenant)
-    return encode_labels(
-        [
-            f"{row.tenant}/{row.session}"
-            if row.session is not None and len(tenants[row.session]) > 1
-            else row.session
-            for row in rows
-        ]
-    )
+    codes: dict[tuple[str | None, str], int] = {}
+    names: list[str] = []
+    column = np.full(len(rows), ABSENT, dtype=np.int64)
+    for i, row in enumerate(rows):
+        if row.session is None:
+            continue
+        shared = len(tenants[row.session]) > 1
+        key = (row.tenant if shared else None, row.session)
+        column[i] = codes.setdefault(key, len(codes))
+        if len(codes) > len(names):
+            names.append(f"{row.tenant}/{row.session}" if shared else row.session)
+    return Labels(column, tuple(names))
+
+
+UNNAMED_WORKER = "(not named)"
 
 
 def _workers(rows: list[Row]) -> Labels:
     values = [row.worker for row in rows]
-    if any(v is None for v in values) and any(v is not None for v in values):
-        values = [v if v is not None else "(not named)" for v in values]
+    if any(v is not None for v in values):
+        values = [UNNAMED_WORKER if v is None else v for v in values]
     return encode_labels(values)
 
 

@@ -133,6 +133,13 @@ class Trace:
         return self.has_times and not self.own_clocks
 
     @property
+    def gaps_known(self) -> bool:
+        """Whether time between two uses of a block can be told: they have one clock. Files with
+        clocks of their own have it as long as their ids are local."""
+        num_files, num_scopes = len(self.tenant.names), len(np.unique(self.scope))
+        return self.has_times and (not self.own_clocks or num_scopes >= num_files)
+
+    @property
     def counted(self) -> NDArray[np.bool_]:
         """Which rows enter the sums."""
         mask = np.ones(len(self), dtype=np.bool_)
