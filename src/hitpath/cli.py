@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="hitpath",
     help="What the prefix-cache hit rate of a trace really is, and why each token missed.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # its help pages cost 70 ms of imports
@@ -105,11 +105,14 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def root(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")
     ] = False,
 ) -> None:
     """What the prefix-cache hit rate of a trace really is, and why each token missed."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 @app.command()

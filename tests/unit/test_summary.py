@@ -109,4 +109,5 @@ def test_usage_errors_are_one_line(tmp_path):
         assert ended.err.startswith("hitpath: error: ")
         assert ended.err.count("\n") == 1
     assert call("--help").code == 0
+    assert "Commands:" in call().text
     assert call("--version").text.startswith("hitpath ")
