@@ -180,6 +180,38 @@ def demo(
 
 
 @app.command()
+def explain(
+    request: Annotated[str, typer.Argument(metavar="ID", help="The request's id.")],
+    traces: Traces,
+    engine: Engine = "unlimited",
+    capacity_tokens: CapacityTokens = None,
+    block_size: BlockSize = None,
+    last_token: LastToken = False,
+    outputs: KeepOutputs = "ignore",
+    workers: Workers = None,
+    router: Router = None,
+    seed: Seed = 0,
+    tokenizer: Tokenizer = None,
+    json_file: Json = None,
+) -> None:
+    """One request: its labels, its nearest relative, and the first token that differs."""
+    setting = Setting(
+        engine=_one_of("--engine", engine, ENGINES),
+        last_token=last_token,
+        outputs=_one_of("--outputs", outputs, OUTPUTS_RULES),
+        block_size=block_size,
+        capacity_tokens=capacity_tokens,
+        workers=workers,
+        router=None if router is None else _one_of("--router", router, ROUTERS),
+        seed=seed,
+        tokenizer=tokenizer,
+    )
+    from hitpath.report.explain import run_explain
+
+    run_explain(traces, request, setting, json_file)
+
+
+@app.command()
 def query(
     ledgers: Annotated[
         str, typer.Argument(metavar="LEDGER", help="A Parquet ledger, a folder or a glob of them.")

@@ -76,10 +76,13 @@ def open_tmp(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("t.jsonl.gz", gzip.compress(PLAIN)),
-        ("T.JSONL.GZ", gzip.compress(PLAIN)),
+        ("t.jsonl.gz", gzip.compress(PLAIN, mtime=0)),
+        ("T.JSONL.GZ", gzip.compress(PLAIN, mtime=0)),
         ("t.jsonl.zst", zstd(PLAIN)),
-        ("two-members.jsonl.gz", gzip.compress(PLAIN[:5000]) + gzip.compress(PLAIN[5000:])),
+        (
+            "two-members.jsonl.gz",
+            gzip.compress(PLAIN[:5000], mtime=0) + gzip.compress(PLAIN[5000:], mtime=0),
+        ),
         ("two-frames.jsonl.zst", zstd(PLAIN[:5000]) + zstd(PLAIN[5000:])),
         ("crlf.jsonl", PLAIN.replace(b"\n", b"\r\n\r\n")),
         ("no last line end.jsonl", PLAIN[:-1]),
@@ -95,11 +98,11 @@ def test_the_same_rows_come_from_every_wrapping(tmp_path, name, content):
 @pytest.mark.parametrize(
     ("name", "content", "cause"),
     [
-        ("half.jsonl.gz", gzip.compress(PLAIN)[:8000], "ended before"),
-        ("head.jsonl.gz", gzip.compress(PLAIN)[:5], "ended before"),
+        ("half.jsonl.gz", gzip.compress(PLAIN, mtime=0)[:8000], "ended before"),
+        ("head.jsonl.gz", gzip.compress(PLAIN, mtime=0)[:5], "ended before"),
         ("none.jsonl.gz", PLAIN, "gzip"),
-        ("crc.jsonl.gz", gzip.compress(PLAIN)[:-8] + b"\0" * 8, "CRC"),
-        ("tail.jsonl.gz", gzip.compress(PLAIN) + b"xxxx", "gzip"),
+        ("crc.jsonl.gz", gzip.compress(PLAIN, mtime=0)[:-8] + b"\0" * 8, "CRC"),
+        ("tail.jsonl.gz", gzip.compress(PLAIN, mtime=0) + b"xxxx", "gzip"),
         ("half.jsonl.zst", zstd(PLAIN)[:8000], "runcated"),
         ("less-one.jsonl.zst", zstd(PLAIN)[:-1], "runcated"),
         ("head.jsonl.zst", zstd(PLAIN)[:3], "runcated"),
@@ -118,7 +121,7 @@ def test_damaged_compression_is_named_and_never_half_an_answer(
 @pytest.mark.parametrize("at", range(2000, 14_000, 2000))
 def test_one_flipped_byte_of_a_compressed_file_is_an_error_of_that_file(tmp_path, at):
     """gzip carries a checksum, so that no flip goes unseen; zstd need not."""
-    path = put(tmp_path / "flip.jsonl.gz", flipped(gzip.compress(PLAIN), at))
+    path = put(tmp_path / "flip.jsonl.gz", flipped(gzip.compress(PLAIN, mtime=0), at))
     assert "flip.jsonl.gz" in refusal(path).place
     path = put(tmp_path / "flip.jsonl.zst", flipped(zstd(PLAIN), at % len(zstd(PLAIN))))
     with suppress(InputError):
@@ -222,7 +225,7 @@ def test_a_copy_under_another_name_is_told_by_its_ids(tmp_path):
 def test_a_folder_is_read_in_the_order_of_its_names(tmp_path):
     for name, number in (("b.jsonl", 1), ("a.json", 0), ("c.ndjson", 2), ("notes.txt", 3)):
         put(tmp_path / name, one(number).replace(f'"arrival_s": {number}', '"arrival_s": 0'))
-    put(tmp_path / "d.jsonl.gz", gzip.compress(one(4).encode()))
+    put(tmp_path / "d.jsonl.gz", gzip.compress(one(4).encode(), mtime=0))
     (tmp_path / "e.jsonl").mkdir()
     assert read_trace([str(tmp_path)]).ids == ("0", "1", "2", "4")
 

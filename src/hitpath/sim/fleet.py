@@ -28,11 +28,12 @@ UNLIMITED = -1
 @dataclass(frozen=True, slots=True)
 class FleetOutcome:
     """One entry a request. worker: who served it. resident: leading ids held there at its
-    arrival. best: the most that any worker held."""
+    arrival. best: the most that any worker held, best_worker: the first that did."""
 
     worker: Ints
     resident: Ints
     best: Ints
+    best_worker: Ints
     num_workers: int
 
     def check(self) -> None:
@@ -74,6 +75,7 @@ class _Requests(NamedTuple):
     worker: Ints
     resident: Ints
     best: Ints
+    best_worker: Ints
 
 
 @kernel
@@ -175,7 +177,8 @@ def _run(
                 w = longest_match(np.minimum(held, limit), workers.load)
             requests.worker[r] = w
             requests.resident[r] = held[w]
-            requests.best[r] = held.max()
+            requests.best_worker[r] = held.argmax()
+            requests.best[r] = held[requests.best_worker[r]]
             workers.load[w] += requests.prompt_tokens[r] - min(held[w], limit) * block_size
         w = requests.worker[r]
         num_entries = _insert(tree, entries, workers, insert_end[e], w, num_entries)
@@ -203,8 +206,7 @@ def simulate_fleet(
     given_worker: the worker of each request, ABSENT where the prefix router decides. limit:
     most leading blocks that may count as a hit. capacity_blocks: per worker, None = unlimited.
     """
-    found = [np.zeros(len(prompt_tokens), dtype=np.int64) for _ in range(3)]
-    requests = _Requests(given_worker, limit, prompt_tokens, *found)
+    requests = _Requests(given_worker, limit, prompt_tokens, *_zeros(4, len(prompt_tokens)))
     _run(
         events.forest.tree,
         events.request,
@@ -216,7 +218,9 @@ def simulate_fleet(
         block_size,
         UNLIMITED if capacity_blocks is None else capacity_blocks,
     )
-    return FleetOutcome(requests.worker, requests.resident, requests.best, num_workers)
+    return FleetOutcome(
+        requests.worker, requests.resident, requests.best, requests.best_worker, num_workers
+    )
 
 
 def _absent(count: int, size: int) -> list[Ints]:

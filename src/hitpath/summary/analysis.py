@@ -78,6 +78,7 @@ class Analysis:
     groups: dict[str, list[Group]]
     events: Events
     blocks: Blocks
+    fleet: FleetOutcome
     warnings: tuple[str, ...] = ()
 
 
@@ -112,6 +113,7 @@ def sum_up(stages: Stages) -> Analysis:
         groups=all_groups(trace, stages.workers, ledger),
         events=events,
         blocks=blocks,
+        fleet=stages.fleet,
     )
     crossing = _tokens_across_models(stages)
     return replace(analysis, warnings=warnings_for(trace, ledger, analysis.hit_rate, crossing))
