@@ -145,14 +145,14 @@ def analyze(
     kv_model = load_model(model, kv_dtype) if model is not None else None
     if capacity_gib is not None:
         capacity_tokens = _tokens_of(capacity_gib, capacity_tokens, kv_model)
-    setting = Setting(
-        engine=_one_of("--engine", engine, ENGINES),
+    setting = _setting(
+        engine,
+        outputs,
+        router,
         last_token=last_token,
-        outputs=_one_of("--outputs", outputs, OUTPUTS_RULES),
         block_size=block_size,
         capacity_tokens=capacity_tokens,
         workers=workers,
-        router=None if router is None else _one_of("--router", router, ROUTERS),
         seed=seed,
         split_models=split_models,
         sample_frac=sample,
@@ -195,14 +195,14 @@ def explain(
     json_file: Json = None,
 ) -> None:
     """One request: its labels, its nearest relative, and the first token that differs."""
-    setting = Setting(
-        engine=_one_of("--engine", engine, ENGINES),
+    setting = _setting(
+        engine,
+        outputs,
+        router,
         last_token=last_token,
-        outputs=_one_of("--outputs", outputs, OUTPUTS_RULES),
         block_size=block_size,
         capacity_tokens=capacity_tokens,
         workers=workers,
-        router=None if router is None else _one_of("--router", router, ROUTERS),
         seed=seed,
         tokenizer=tokenizer,
     )
@@ -231,6 +231,16 @@ def _tokens_of(gib: float, tokens: int | None, model: "ModelKV | None") -> int:
     if tokens is not None:
         raise SettingError("--capacity-gib", "and --capacity-tokens are the same; give one")
     return model.tokens(gib)
+
+
+def _setting(engine: str, outputs: str, router: str | None, **rest: Any) -> Setting:
+    """A Setting from what was typed. Raises SettingError for a word that is none."""
+    return Setting(
+        engine=_one_of("--engine", engine, ENGINES),
+        outputs=_one_of("--outputs", outputs, OUTPUTS_RULES),
+        router=None if router is None else _one_of("--router", router, ROUTERS),
+        **rest,
+    )
 
 
 def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> Any:
