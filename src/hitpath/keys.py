@@ -228,3 +228,12 @@ def _require(array: npt.NDArray[np.generic], dtype: type[np.generic], name: str)
 def _require_block_size(block_size: int) -> None:
     if block_size < 1:
         raise ValueError(f"block_size must be at least 1 token, got {block_size}")
+
+
+def spread(values: Keys) -> Keys:
+    """Each value as a well mixed 64-bit number (splitmix64's finaliser): neighbouring values are
+    independent for whoever takes a remainder of them. A bijection; same shape."""
+    with np.errstate(over="ignore"):
+        values = (values ^ (values >> np.uint64(30))) * _MUL_A
+        values = (values ^ (values >> np.uint64(27))) * _MUL_B
+    return values ^ (values >> np.uint64(31))

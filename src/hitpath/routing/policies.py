@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hitpath._jit import kernel
 from hitpath.core import ABSENT, RouterName
-from hitpath.keys import context_root
+from hitpath.keys import context_root, spread
 
 Ints = NDArray[np.int64]
 
@@ -53,20 +53,22 @@ def longest_match(match: Ints, loads: Ints) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RandomRouter:
-    """Uniformly random, from `seed` and the row alone."""
+    """Uniformly random, from `seed` and the row alone: each row's draw is a hash of the two."""
 
     num_workers: int
     seed: int
 
     def pick(self, row: int, session: str | None, match: Ints, loads: Ints) -> Decision:
-        worker = int(self._draws(row + 1)[row])
+        worker = int(self._draws(np.array([row], dtype=np.uint64))[0])
         return Decision(worker, f"random draw {row} of seed {self.seed}")
 
     def fixed(self, sessions: list[str | None]) -> Ints:
-        return self._draws(len(sessions))
+        return self._draws(np.arange(len(sessions), dtype=np.uint64))
 
-    def _draws(self, count: int) -> Ints:
-        return np.random.default_rng(self.seed).integers(0, self.num_workers, count)
+    def _draws(self, rows: NDArray[np.uint64]) -> Ints:
+        root = np.uint64(context_root({"router": "random", "seed": self.seed}))
+        mixed: Ints = (spread(rows ^ root) % np.uint64(self.num_workers)).astype(np.int64)
+        return mixed
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hitpath.keys import block_keys, context_root
+from hitpath.keys import block_keys, context_root, spread
 
 HEAD_BLOCKS = 16
 Keys = NDArray[np.uint64]
@@ -32,7 +32,7 @@ class Sampler:
     def keep(self, ids: Keys) -> NDArray[np.bool_]:
         """Which of one prompt's ids are kept, the head always."""
         root = np.uint64(context_root({"sample": self.seed}))
-        kept: NDArray[np.bool_] = _mix(ids ^ root) % np.uint64(self.one_in) == 0
+        kept: NDArray[np.bool_] = spread(ids ^ root) % np.uint64(self.one_in) == 0
         kept[:HEAD_BLOCKS] = True
         return kept
 
@@ -41,11 +41,3 @@ class Sampler:
         if symbols.dtype == np.uint32:
             return block_keys(symbols.astype(np.uint32, copy=False), block_size, 0)
         return symbols.astype(np.uint64, copy=False)
-
-
-def _mix(ids: Keys) -> Keys:
-    """Stafford's mix 13: neighbouring ids are kept independently."""
-    with np.errstate(over="ignore"):
-        ids = (ids ^ (ids >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        ids = (ids ^ (ids >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return ids ^ (ids >> np.uint64(31))
