@@ -88,6 +88,29 @@ def test_messages_that_a_template_refuses_are_named(tmp_path):
 
 
 def test_formats_whose_text_stays_bytes_refuse_it():
-    path = str(shared_data("tau_bench/airline_gpt4o_requests.jsonl"))
-    with pytest.raises(SettingError, match="not for openai-requests traces yet"):
+    path = str(shared_data("otel_genai/simple_chain.json"))
+    with pytest.raises(SettingError, match="not for otel-genai traces yet"):
         read_trace([path], tokenizer=load_tokenizer(TEKKEN))
+
+
+def test_request_bodies_and_flat_prompts_take_it(tmp_path):
+    tokenizer = load_tokenizer(TEKKEN)
+    rows = [
+        {"custom_id": str(i), "body": {"model": "m", "messages": row["messages"]},
+         "response": {"choices": [{"message": {"role": "assistant", "content": row["reply"]}}],
+                      "usage": {"prompt_tokens": 5, "prompt_tokens_details": {"cached_tokens": 3}}}}
+        for i, row in enumerate(chat_rows(3))
+    ]  # fmt: skip
+    trace = read_trace([str(write_jsonl(tmp_path / "b.jsonl", rows))], tokenizer=tokenizer)
+    assert trace.identity == "tokens"
+    for i, row in enumerate(rows):
+        whole = tokenizer.encode(tokenizer.render_chat(row["body"]["messages"], None))
+        got = trace.prompts.flat[trace.prompts.offsets[i] : trace.prompts.offsets[i + 1]]
+        assert np.array_equal(got, whole)
+    assert len(trace.excluded) == 3  # the reported prompts are shorter: the counts contradict
+    path = next(shared_data("lmcache_taubench").glob("22*.jsonl"))
+    flat = read_trace([str(path)], tokenizer=tokenizer)
+    text = json.loads(path.read_text().splitlines()[0])["input"]
+    head, tail = tokenizer.prompt_frame
+    expected = np.concatenate([head, tokenizer.encode(text), tail])
+    assert np.array_equal(flat.prompts.flat[: len(expected)], expected)

@@ -13,6 +13,7 @@ import numpy as np
 from hitpath.core import InputError
 from hitpath.text.as_bytes import render_chat
 from hitpath.traces.decode import as_input_error
+from hitpath.traces.prompts import TextPrompts
 from hitpath.traces.rows import Symbols, TraceBuilder, check_seconds
 from hitpath.traces.sources import Input
 from hitpath.traces.table import Trace
@@ -219,8 +220,10 @@ def iso_seconds(value: str, name: str, place: str) -> float:
     return check_seconds(seconds, name, place)
 
 
-def build_text(builder: TraceBuilder, name: str) -> Trace:
+def build_text(builder: TraceBuilder, name: str, prompts: TextPrompts | None = None) -> Trace:
     """The trace, with the notes that every figure in bytes needs."""
+    if prompts is not None and not prompts.in_bytes:
+        return builder.build(name, "tokens", None)
     builder.notes.append("no tokenizer: one byte of text stands for one token in every count")
     if any(row.reported is not None for row in builder.rows):
         builder.notes.append(

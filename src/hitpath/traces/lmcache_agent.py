@@ -6,9 +6,9 @@ from functools import partial
 import msgspec
 
 from hitpath.core import InputError
-from hitpath.text.as_bytes import render_reply, render_text
-from hitpath.traces.conversations import as_symbols, build_text
+from hitpath.traces.conversations import build_text
 from hitpath.traces.decode import RowDecoder
+from hitpath.traces.prompts import TextPrompts
 from hitpath.traces.rows import Row, TraceBuilder, check_seconds
 from hitpath.traces.sources import Format, Input, ReadOptions, lines_of
 from hitpath.traces.table import Trace
@@ -37,16 +37,16 @@ def recognises(value: object) -> bool:
 
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All rows. Raises InputError."""
-    options.bytes_only(NAME)
+    prompts = TextPrompts(options.tokenizer)
     decoder = RowDecoder(LmcacheRow, _Strict, builder.ignored_fields)
 
     def make_row(line: bytes, place: str) -> Row:
         data = decoder.decode(line, place)
-        prompt = as_symbols(lambda: render_text(data.input), "input", place)
+        session = None if data.session_id is None else str(data.session_id)
+        prompt = prompts.prompt(data.input, session, "input", place)
         output = None
         if data.output is not None:
-            text = data.output
-            output = as_symbols(lambda: render_reply(text, chat=False), "output", place)
+            output = prompts.reply(data.output, False, "output", place)
         return Row(
             id=str(len(builder.rows) + len(builder.skipped)),
             arrival_s=_seconds(data.timestamp, place),
@@ -54,12 +54,12 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
             prompt_tokens=len(prompt),
             output=output,
             output_tokens=None if output is None else len(output),
-            session=None if data.session_id is None else str(data.session_id),
+            session=session,
         )
 
     for place, line in lines_of(inputs):
         builder.attempt(partial(make_row, line, place), place)
-    return build_text(builder, NAME)
+    return build_text(builder, NAME, prompts)
 
 
 def _seconds(microseconds: int | float, place: str) -> float:

@@ -13,19 +13,18 @@ from typing import Any
 import msgspec
 
 from hitpath.core import InputError
-from hitpath.text.as_bytes import render_chat
 from hitpath.traces.conversations import (
     Clock,
     Message,
     as_symbols,
     build_text,
-    not_comparable,
     plain_message,
     plain_tools,
     render_replies,
     rows_of,
 )
 from hitpath.traces.decode import RowDecoder
+from hitpath.traces.prompts import TextPrompts
 from hitpath.traces.rows import Row, TraceBuilder, check_tokens
 from hitpath.traces.sources import Format, Input, ReadOptions
 from hitpath.traces.table import Context, Trace
@@ -139,19 +138,20 @@ def recognises(value: object) -> bool:
 
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All rows. Raises InputError."""
-    options.bytes_only(NAME)
-    rows = _Requests(builder)
+    prompts = TextPrompts(options.tokenizer)
+    rows = _Requests(builder, prompts)
     for source in inputs:
         for place, text in rows_of(source):
-            builder.attempt(partial(rows.make, text, place), place, not_comparable)
+            builder.attempt(partial(rows.make, text, place), place, prompts.comparable)
     rows.clock.add_note(builder)
-    return build_text(builder, NAME)
+    return build_text(builder, NAME, prompts)
 
 
 class _Requests:
     """Makes rows; keeps the clock."""
 
-    def __init__(self, builder: TraceBuilder) -> None:
+    def __init__(self, builder: TraceBuilder, prompts: TextPrompts) -> None:
+        self._prompts = prompts
         ignored = builder.ignored_fields
         self._builder = builder
         self._wrapped: RowDecoder[_Wrapped] = RowDecoder(_Wrapped, _StrictWrapped, ignored)
@@ -171,8 +171,12 @@ class _Requests:
         row = Row(
             id=str(number) if around.custom_id is None else str(around.custom_id),
             arrival_s=self.clock.arrival_s(time, "timestamp", place),
-            prompt=as_symbols(
-                lambda: render_chat(messages, plain_tools(tools)), f"{prefix}messages", place
+            prompt=self._prompts.chat(
+                messages,
+                plain_tools(tools),
+                None if session is None else str(session),
+                f"{prefix}messages",
+                place,
             ),
             prompt_tokens=0,
             session=None if session is None else str(session),
@@ -180,7 +184,7 @@ class _Requests:
             context=Context(model=body.model),
         )
         row.prompt_tokens = len(row.prompt)
-        _take_response(row, around, place)
+        _take_response(row, around, self._prompts, place)
         return row
 
     def _split(self, text: bytes, place: str) -> tuple[_Envelope, Body, str]:
@@ -241,7 +245,7 @@ def _item(item: Message) -> Message:
     return plain_message({"role": item.get("role") or item.get("type") or "", **rest})
 
 
-def _take_response(row: Row, around: _Envelope, place: str) -> None:
+def _take_response(row: Row, around: _Envelope, prompts: TextPrompts, place: str) -> None:
     response = around.response
     if isinstance(response, str):
         response, reply = None, [{"role": "assistant", "content": response}]
@@ -249,8 +253,12 @@ def _take_response(row: Row, around: _Envelope, place: str) -> None:
         while response is not None and response.body is not None:
             response = response.body
         reply = [] if response is None else _reply_of(response)
-    if reply:
+    if reply and prompts.in_bytes:
         row.output = as_symbols(lambda: render_replies(reply), "response", place)
+    elif len(reply) == 1 and isinstance(content := reply[0].get("content"), str):
+        # Other replies (tool calls, parts) are rendered by the template in the next turn only.
+        row.output = prompts.reply(content, True, "response", place)
+    if row.output is not None:
         row.output_tokens = len(row.output)
     usage = around.usage or (response.usage if response is not None else None)
     if usage is not None:

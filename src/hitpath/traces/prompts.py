@@ -25,6 +25,10 @@ class TextPrompts:
         self.tokenizer = tokenizer
         self._turns = TurnTokenizer(tokenizer)
 
+    def comparable(self) -> bool:
+        """Whether counts that an engine reported are in the unit of these prompts."""
+        return not self.in_bytes
+
     def prompt(self, text: str, session: str | None, field: str, place: str) -> Tokens:
         """A completion prompt, in the frame that the tokenizer's model expects."""
         head, tail = self.tokenizer.prompt_frame
