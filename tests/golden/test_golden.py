@@ -45,7 +45,13 @@ def test_golden(name, tmp_path, request):
     found = rounded(json.loads(json.dumps(found)))
     file = HERE / f"{name}.json"
     if request.config.getoption("--update-golden"):
-        header = {"tool": "hitpath", "version": __version__, "seed": 0, "setting": repr(setting)}
+        header = {
+            "tool": "hitpath",
+            "version": __version__,
+            "seed": 0,
+            "setting": repr(setting),
+            "command": "pytest tests/golden --update-golden",
+        }
         file.write_text(json.dumps({"header": header, "document": found}, indent=1) + "\n")
     golden = json.loads(file.read_text())
     assert golden["header"]["setting"] == repr(setting)

@@ -6,7 +6,7 @@ import pytest
 
 from cli import call
 from hitpath.analyze import analyze, analyze_trace
-from hitpath.core import Setting
+from hitpath.core import Setting, SettingError
 from support import trace_of_rows
 
 
@@ -111,3 +111,36 @@ def test_usage_errors_are_one_line(tmp_path):
     assert call("--help").code == 0
     assert "Commands:" in call().text
     assert call("--version").text.startswith("hitpath ")
+
+
+def mooncake_rows(ids_of_rows, first):
+    return [
+        {"timestamp": i, "input_length": 512 * len(ids), "hash_ids": [first + x for x in ids]}
+        for i, ids in enumerate(ids_of_rows)
+    ]
+
+
+@pytest.mark.parametrize("first", [0, 10**15])
+def test_ids_of_content_are_told_from_chained_ones(tmp_path, first):
+    """Small ids are looked up in an array, large ones in a table: both must notice."""
+    chained = mooncake_rows([[0, 1, 2], [0, 1, 3], [4, 5]], first)
+    analysis = analyze_trace(trace_of_rows(tmp_path, chained), Setting())
+    assert analysis.trace.identity == "chained"
+    content = trace_of_rows(tmp_path, mooncake_rows([[0, 1, 2], [4, 1, 2], [0, 1, 2]], first))
+    analysis = analyze_trace(content, Setting())
+    assert analysis.trace.identity == "content"
+    assert analysis.ledger.hit.tolist() == [0, 0, 1536]
+    assert any("ids of content" in w for w in analysis.warnings)
+    with pytest.raises(SettingError, match="cannot be joined"):
+        analyze_trace(content, Setting(block_size=1024))
+
+
+def test_local_ids_of_two_files_are_no_content_ids(tmp_path):
+    """The same number in two files is two ids; twice in one file is not."""
+    paths = [session_file(tmp_path, n, 0, "local") for n in ("a", "b")]
+    assert analyze(paths, Setting()).trace.identity == "chained"
+    request = {"t": 0, "in": 128, "hash_ids": [1, 2]}
+    other = {**request, "hash_ids": [2, 1]}
+    document = {"id": "c", "block_size": 64, "requests": [request, other]}
+    (tmp_path / "c.json").write_text(json.dumps(document))
+    assert analyze([*paths, str(tmp_path / "c.json")], Setting()).trace.identity == "content"

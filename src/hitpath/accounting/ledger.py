@@ -90,8 +90,7 @@ def attribute(rungs: Rungs) -> Ledger:
     told = rungs.reported != ABSENT
     modelled = rungs.model[0]
     hit = np.where(told, rungs.reported, modelled)
-    floor = np.maximum(hit, modelled)
-    steps = np.maximum(rungs.model, floor)
+    steps = np.maximum(rungs.model, hit)  # a hit below the model moves no rung
     causes = np.diff(steps, axis=0)
     reasons: dict[str, dict[str, Ints]] = {}
     for cause, parts in rungs.splits.items():
@@ -125,6 +124,5 @@ def split_by_reach(
 ) -> dict[str, Ints]:
     """Cut one cause's tokens of every row by other reaches than its reasons'."""
     i = CAUSES.index(cause)
-    floor = np.maximum(ledger.hit, ledger.rungs.model[0])
-    steps = np.maximum(ledger.rungs.model, floor)
+    steps = np.maximum(ledger.rungs.model, ledger.hit)
     return _split(steps[i], steps[i + 1], parts)
