@@ -15,8 +15,9 @@ from hitpath.sim.engines import make_engine
 from hitpath.sim.events import ids_are_prefixes, order_events
 from hitpath.sim.fleet import simulate_fleet
 from hitpath.sim.rungs import make_rungs, root_codes
-from hitpath.summary import Analysis, Estimate, Stages, sum_up
+from hitpath.summary import Analysis, Estimate, LengthsAnalysis, Stages, sum_up, sum_up_lengths
 from hitpath.summary.estimate import check_sampled_setting, estimate_trace
+from hitpath.summary.lengths import check_lengths_setting
 from hitpath.text.tokenizer import load_tokenizer
 from hitpath.traces import read_trace
 from hitpath.traces.blocking import block_trace, choose_block_size
@@ -30,8 +31,9 @@ def analyze(
     *,
     skip_bad_rows: bool = False,
     progress: Progress | None = None,
-) -> Analysis:
-    """Read a trace and explain every prompt token. Raises HitpathError."""
+) -> Analysis | LengthsAnalysis:
+    """Read a trace and explain every prompt token; a trace that does not say what its prompts
+    are gives sums of lengths and reported hits. Raises HitpathError."""
     trace = read_trace(
         paths,
         block_size=setting.block_size,
@@ -39,6 +41,8 @@ def analyze(
         tokenizer=load_tokenizer(setting.tokenizer),
         progress=progress,
     )
+    if trace.identity == "lengths_only":
+        return sum_up_lengths(trace, setting)
     return analyze_trace(trace, setting, progress)
 
 
@@ -61,6 +65,8 @@ def estimate(
         tokenizer=load_tokenizer(setting.tokenizer),
         progress=progress,
     )
+    if trace.identity == "lengths_only":
+        check_lengths_setting(setting)
     size = choose_block_size(trace, setting.block_size)
     if size != trace.block_size:
         cause = f"a sampled trace keeps its own blocks of {trace.block_size} tokens"
@@ -69,7 +75,8 @@ def estimate(
 
 
 def analyze_trace(trace: Trace, setting: Setting, progress: Progress | None = None) -> Analysis:
-    """The spine."""
+    """The spine. The trace has prompts (its identity is not "lengths_only")."""
+    assert trace.identity != "lengths_only"
     told = progress or _nothing
     told("matching prefixes", 0, 3)
     roots = root_codes(trace, setting.split_models)

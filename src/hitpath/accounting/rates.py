@@ -41,9 +41,9 @@ class HitRates:
     request_mean_block: float | None
 
 
-def ratio(part: int, whole: int) -> float | None:
-    """part / whole, None without a denominator."""
-    return part / whole if whole else None
+def ratio(part: int | None, whole: int) -> float | None:
+    """part / whole, None for a part that is not known and without a denominator."""
+    return part / whole if whole and part is not None else None
 
 
 def _mean_share(part: Ints, whole: Ints) -> float | None:
@@ -69,26 +69,31 @@ def hit_rates(counts: HitCounts, rows: Mask) -> HitRates:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Sums over the requests that share a label."""
+    """Sums over the requests that share a label; `possible_tokens` None where not known."""
 
     name: str
     num_requests: int
     prompt_tokens: int
     hit_tokens: int
-    possible_tokens: int
+    possible_tokens: int | None
 
     @property
     def hit_rate(self) -> float | None:
         """Token-weighted."""
         return ratio(self.hit_tokens, self.prompt_tokens)
 
+    @property
+    def lost_tokens(self) -> int | None:
+        """Computed before and missed; None where not known."""
+        return None if self.possible_tokens is None else self.possible_tokens - self.hit_tokens
+
 
 def group_by(
-    codes: Ints, names: list[str], rows: Mask, prompt: Ints, hit: Ints, possible: Ints
+    codes: Ints, names: list[str], rows: Mask, prompt: Ints, hit: Ints, possible: Ints | None
 ) -> list[Group]:
     """One Group a code from 0 that occurs in `rows`, most prompt tokens first.
 
-    possible: tokens that any earlier request of the same context had computed.
+    possible: tokens that any earlier request of the same context had computed; None: not known.
     """
     rows = rows & (codes >= 0)
     picked = codes[rows]
@@ -99,10 +104,17 @@ def group_by(
         return totals
 
     requests, prompts = sums(np.ones_like(prompt)), sums(prompt)
-    hits, possibles = sums(hit), sums(possible)
+    hits = sums(hit)
+    possibles = None if possible is None else sums(possible)
     order = np.lexsort((np.arange(len(names)), -prompts))
     return [
-        Group(names[i], int(requests[i]), int(prompts[i]), int(hits[i]), int(possibles[i]))
+        Group(
+            names[i],
+            int(requests[i]),
+            int(prompts[i]),
+            int(hits[i]),
+            None if possibles is None else int(possibles[i]),
+        )
         for i in order
         if requests[i]
     ]

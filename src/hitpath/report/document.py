@@ -55,7 +55,7 @@ def document(analysis: Analysis, model: ModelKV | None) -> dict[str, Any]:
         },
         "shared_prefixes": [asdict(prefix) for prefix in analysis.prefixes],
         "reuse_gaps": _gaps(analysis),
-        "by": {name: _groups(groups) for name, groups in analysis.groups.items()},
+        "by": {name: groups_part(groups) for name, groups in analysis.groups.items()},
         "skipped_rows": [asdict(problem) for problem in analysis.trace.skipped],
         "excluded_rows": [
             {"id": analysis.trace.ids[row], **asdict(problem)}
@@ -233,7 +233,8 @@ def _gaps(analysis: Analysis) -> dict[str, Any] | None:
     }
 
 
-def _groups(groups: list[Group]) -> dict[str, Any]:
+def groups_part(groups: list[Group]) -> dict[str, Any]:
+    """One table by label, its largest groups."""
     return {
         "num_groups": len(groups),
         "groups": [{**asdict(group), "hit_rate": group.hit_rate} for group in groups[:MOST_GROUPS]],

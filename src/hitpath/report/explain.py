@@ -13,7 +13,8 @@ from hitpath.report.output import STDOUT
 from hitpath.report.run import print_page, write_json
 from hitpath.report.text_parts import Page, count, label, seconds, table
 from hitpath.sim.rungs import root_codes
-from hitpath.summary import Analysis
+from hitpath.summary import Analysis, LengthsAnalysis
+from hitpath.summary.lengths import NO_IDENTITY
 from hitpath.traces.table import Trace
 
 _EXCERPT_BYTES = 24
@@ -60,7 +61,10 @@ class Explanation:
 
 def run_explain(traces: list[str], request: str, setting: Setting, json_file: str | None) -> None:
     """Analyse, then explain one request. Raises HitpathError; an unknown id is one."""
-    found = explain(analyze(traces, setting), request)
+    analysis = analyze(traces, setting)
+    if isinstance(analysis, LengthsAnalysis):
+        raise InputError(analysis.trace.format, "", f"nothing to explain: {NO_IDENTITY}")
+    found = explain(analysis, request)
     if json_file is not None:
         write_json(json_file, asdict(found))
     if json_file != STDOUT:

@@ -7,7 +7,7 @@ import numpy as np
 
 from hitpath.core import ABSENT, CAUSES, NUM_RUNGS
 from hitpath.summary import Analysis
-from hitpath.traces.table import Ints, Labels
+from hitpath.traces.table import Ints, Labels, Trace
 
 
 def write_per_request(analysis: Analysis, file: IO[bytes]) -> None:
@@ -39,10 +39,51 @@ def write_per_request(analysis: Analysis, file: IO[bytes]) -> None:
         file.write(encoder.encode(row) + b"\n")
 
 
-def write_ledger(analysis: Analysis, file: IO[bytes]) -> None:
-    """An Arrow table as Parquet: labels, lengths, rungs r0..r8, causes, reasons."""
+REASON_COLUMNS = (
+    "evicted.capacity",
+    "evicted.not_stored",
+    "rounding.last_token",
+    "rounding.block",
+    "isolated.salt",
+    "isolated.adapter",
+    "isolated.media_salt",
+    "isolated.several",
+)
+"""The reasons that ledgers have, in the order of their columns."""
+
+
+def label_column(labels: Labels) -> Any:
+    """Dictionary-encoded names, null where absent."""
+    import pyarrow as pa
+
+    codes: Any = pa.array(labels.codes.astype(np.int32), mask=labels.codes == ABSENT)
+    return pa.DictionaryArray.from_arrays(codes, pa.array(labels.names, type=pa.string()))
+
+
+def trace_columns(trace: Trace, worker: Any) -> dict[str, Any]:
+    """What a ledger takes from the trace: name, times, labels, lengths."""
+    import pyarrow as pa
+
+    def integers(column: Ints) -> Any:
+        return pa.array(column, mask=column == ABSENT)
+
+    return {
+        "id": pa.array(trace.ids, type=pa.string()),
+        "arrival_s": pa.array(trace.arrival_s),
+        "session": label_column(trace.session),
+        "tenant": label_column(trace.tenant),
+        "model": label_column(trace.model),
+        "worker": worker,
+        "turn": integers(trace.turn),
+        "prompt_tokens": integers(trace.prompt_tokens),
+        "output_tokens": integers(trace.output_tokens),
+    }
+
+
+def ledger_table(analysis: Analysis) -> Any:
+    """The ledger as a pyarrow.Table: one row a request, labels, lengths, rungs r0..r8, causes,
+    reasons. Counts are tokens; what is not known, and sums of excluded rows, are null."""
     import pyarrow as pa  # 0.1 s of import, for this output only
-    import pyarrow.parquet as pq
 
     trace, ledger = analysis.trace, analysis.ledger
     out = ~ledger.counted
@@ -50,20 +91,8 @@ def write_ledger(analysis: Analysis, file: IO[bytes]) -> None:
     def integers(column: Ints, unknown: Any = False) -> Any:
         return pa.array(column, mask=(column == ABSENT) | unknown)
 
-    def labels(column: Labels) -> Any:
-        codes: Any = pa.array(column.codes.astype(np.int32), mask=column.codes == ABSENT)
-        return pa.DictionaryArray.from_arrays(codes, pa.array(column.names, type=pa.string()))
-
     columns: dict[str, Any] = {
-        "id": pa.array(trace.ids, type=pa.string()),
-        "arrival_s": pa.array(trace.arrival_s),
-        "session": labels(trace.session),
-        "tenant": labels(trace.tenant),
-        "model": labels(trace.model),
-        "worker": labels(analysis.workers),
-        "turn": integers(trace.turn),
-        "prompt_tokens": integers(trace.prompt_tokens),
-        "output_tokens": integers(trace.output_tokens),
+        **trace_columns(trace, label_column(analysis.workers)),
         "hit_tokens": integers(ledger.hit, out),
         "modelled_hit_tokens": integers(ledger.rungs.model[0]),
         "reported_hit_tokens": integers(ledger.rungs.reported),
@@ -72,10 +101,18 @@ def write_ledger(analysis: Analysis, file: IO[bytes]) -> None:
         columns[f"r{i}"] = integers(ledger.rungs.model[i])
     for i, cause in enumerate(CAUSES):
         columns[cause] = integers(ledger.causes[i], out | (cause in ledger.rungs.unknown))
-    for cause, parts in ledger.reasons.items():
-        for reason, part in parts.items():
-            columns[f"{cause}.{reason}"] = integers(part, out | (cause in ledger.rungs.unknown))
+    for name in REASON_COLUMNS:
+        cause, reason = name.split(".")
+        unknown = out | (cause in ledger.rungs.unknown)
+        columns[name] = integers(ledger.reasons[cause][reason], unknown)
     columns["unexplained"] = integers(ledger.unexplained, out)
     columns["excess"] = integers(ledger.excess, out)
     columns["excluded"] = pa.array(out)
-    pq.write_table(pa.table(columns), file, compression="zstd")
+    return pa.table(columns)
+
+
+def write_ledger(analysis: Analysis, file: IO[bytes]) -> None:
+    """The ledger as Parquet."""
+    import pyarrow.parquet as pq
+
+    pq.write_table(ledger_table(analysis), file, compression="zstd")

@@ -18,12 +18,19 @@ from hitpath.analyze import analyze, estimate
 from hitpath.core import OutputError, Progress, ReaderGone, Setting, SettingError
 from hitpath.cost.models import ModelKV
 from hitpath.report.document import document
+from hitpath.report.lengths import (
+    lengths_document,
+    write_lengths_ledger,
+    write_lengths_per_request,
+)
 from hitpath.report.output import STDOUT, check_writable, write_whole
 from hitpath.report.rows import write_ledger, write_per_request
 from hitpath.report.sampled import print_sampled, sampled_document
 from hitpath.report.terminal import NARROWEST, WIDTH, print_report
+from hitpath.report.terminal_lengths import print_lengths
 from hitpath.report.text_parts import Page
-from hitpath.summary import Analysis
+from hitpath.summary import Analysis, LengthsAnalysis
+from hitpath.summary.lengths import NO_IDENTITY
 from hitpath.traces.files import expand
 
 
@@ -84,7 +91,10 @@ def run(job: Job) -> None:
         analysis = analyze(
             job.traces, job.setting, skip_bad_rows=job.skip_bad_rows, progress=progress
         )
-    write_outputs(analysis, job.model, job.outputs)
+    if isinstance(analysis, LengthsAnalysis):
+        write_lengths_outputs(analysis, job.outputs)
+    else:
+        write_outputs(analysis, job.model, job.outputs)
 
 
 def _run_estimate(job: Job) -> None:
@@ -122,7 +132,7 @@ def write_outputs(analysis: Analysis, model: ModelKV | None, outputs: Outputs) -
     if outputs.ledger is not None:
         write_whole(outputs.ledger, lambda file: write_ledger(analysis, file))
     if outputs.svg is not None:
-        picture = _picture(analysis, model)
+        picture = _picture(lambda page: print_report(analysis, model, page))
         write_whole(outputs.svg, lambda file: _write_line(file, picture))
     if outputs.html is not None:
         from hitpath.report.html import render_html  # jinja2, for this output only
@@ -131,6 +141,23 @@ def write_outputs(analysis: Analysis, model: ModelKV | None, outputs: Outputs) -
         write_whole(outputs.html, lambda file: _write_line(file, html))
     if outputs.page_wanted():
         print_page(lambda page: print_report(analysis, model, page))
+
+
+def write_lengths_outputs(analysis: LengthsAnalysis, outputs: Outputs) -> None:
+    """The same for a trace of lengths only, or a SettingError for what needs prompts."""
+    if outputs.html is not None:
+        raise SettingError("--html", f"needs prompts: {NO_IDENTITY}")
+    if outputs.json is not None:
+        write_json(outputs.json, lengths_document(analysis))
+    if outputs.per_request is not None:
+        write_whole(outputs.per_request, lambda file: write_lengths_per_request(analysis, file))
+    if outputs.ledger is not None:
+        write_whole(outputs.ledger, lambda file: write_lengths_ledger(analysis, file))
+    if outputs.svg is not None:
+        picture = _picture(lambda page: print_lengths(analysis, page))
+        write_whole(outputs.svg, lambda file: _write_line(file, picture))
+    if outputs.page_wanted():
+        print_page(lambda page: print_lengths(analysis, page))
 
 
 def _write_line(file: IO[bytes], text: bytes) -> None:
@@ -160,9 +187,9 @@ def print_page(show: Callable[[Page], None]) -> None:
         raise OutputError("stdout", f"cannot be written: {error.strerror}") from error
 
 
-def _picture(analysis: Analysis, model: ModelKV | None) -> bytes:
+def _picture(show: Callable[[Page], None]) -> bytes:
     page = Page(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
-    print_report(analysis, model, page)
+    show(page)
     return page.export_svg(title="hitpath analyze", code_format=_svg_format()).encode()
 
 

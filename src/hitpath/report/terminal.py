@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
-from rich.rule import Rule
 from rich.text import Text
 
 from hitpath.accounting.rates import HitRates, ratio
@@ -20,13 +19,13 @@ from hitpath.report.document import (
     tokens_part,
     trace_part,
 )
+from hitpath.report.terminal_parts import over_time, problems, titled
 from hitpath.report.terminal_sharing import sharing_sections
-from hitpath.report.text_parts import bar, count, label, levels, percent, seconds, table
+from hitpath.report.text_parts import bar, count, label, percent, seconds, table
 from hitpath.summary import Analysis
 
 WIDTH = 110
 NARROWEST = 80
-_MOST_LISTED = 10
 _PLOT_DECADES = 3
 _WHO_CAN_ACT = {
     "ineligible": "engine and model settings",
@@ -66,26 +65,20 @@ def print_report(analysis: Analysis, model: ModelKV | None, console: Console) ->
 def sections(analysis: Analysis, model: ModelKV | None) -> Iterable[RenderableType]:
     """The page, part by part."""
     yield _head(analysis)
-    yield from _problems(analysis)
-    yield _titled("Hit rate", _rates(analysis))
-    yield _titled("Where every prompt token went", _causes(analysis))
-    yield _titled("Ladder: what would have hit if …", _ladder(analysis))
-    yield _titled(
+    yield from problems(analysis.trace)
+    yield titled("Hit rate", _rates(analysis))
+    yield titled("Where every prompt token went", _causes(analysis))
+    yield titled("Ladder: what would have hit if …", _ladder(analysis))
+    yield titled(
         "Cache size (LRU, one cache for all requests, exact at every size)",
         _capacity(analysis, model),
     )
     for title, part in sharing_sections(analysis):
-        yield _titled(title, part)
+        yield titled(title, part)
     if analysis.over_time:
-        yield _titled("Over time", _over_time(analysis))
+        yield titled("Over time", over_time(analysis.trace, analysis.over_time))
     if analysis.warnings:
-        yield _titled("Before you quote a number", _warnings(analysis))
-
-
-def _titled(title: str, part: RenderableType) -> RenderableType:
-    return Group(
-        Rule(Text(title, style="bold"), align="left", style="dim"), Padding(part, (0, 0, 1, 2))
-    )
+        yield titled("Before you quote a number", _warnings(analysis))
 
 
 def _head(analysis: Analysis) -> RenderableType:
@@ -123,18 +116,6 @@ def _head(analysis: Analysis) -> RenderableType:
         f"outputs {'kept' if setting.outputs == 'insert' else 'not kept'} · {fleet}"
     )
     return Padding(Group(big, Text(read), Text(model_line, style="dim")), (1, 0, 1, 2))
-
-
-def _problems(analysis: Analysis) -> Iterable[RenderableType]:
-    for title, problems in (
-        ("Skipped rows", list(analysis.trace.skipped)),
-        ("Excluded rows", list(analysis.trace.excluded.values())),
-    ):
-        if problems:
-            lines = [label(f"{p.place}: {p.field}: {p.cause}") for p in problems[:_MOST_LISTED]]
-            if len(problems) > _MOST_LISTED:
-                lines.append(Text(f"… and {len(problems) - _MOST_LISTED:,} more (--json)"))
-            yield _titled(f"{title}: {len(problems):,}", Group(*lines))
 
 
 def _rates(analysis: Analysis) -> RenderableType:
@@ -273,27 +254,6 @@ def _plot(analysis: Analysis, width: int = 40, height: int = 7) -> RenderableTyp
     lines.append(Text(axis, style="dim"))
     lines.append(Text("         cache size, logarithmic", style="dim"))
     return Group(*lines)
-
-
-def _over_time(analysis: Analysis) -> RenderableType:
-    windows = analysis.over_time
-    rates = [w.rates.token_weighted for w in windows]
-    means = [w.rates.request_mean_token_full for w in windows]
-    top = max([r for r in [*rates, *means] if r is not None], default=0.0)
-    loads = [w.prompt_tokens for w in windows]
-    most = max(loads, default=0)
-    shown = table("<", "<", "lowest", "highest")
-    for name, values in (("token-weighted", rates), ("request mean", means)):
-        known = [v for v in values if v is not None]
-        low, high = (min(known), max(known)) if known else (None, None)
-        shown.add_row(name, Text(levels(values, top), style="green"), percent(low), percent(high))
-    load = levels([v / most if most else None for v in loads], 1.0)
-    shown.add_row("prompt tokens", Text(load, style="cyan"), count(min(loads)), count(most))
-    by = "time" if analysis.trace.common_clock else "requests"
-    width = windows[0].end - windows[0].begin
-    step = seconds(width) if analysis.trace.common_clock else f"{width:,.0f} requests"
-    note = f"{len(windows)} windows of equal {by}, {step} each; bars from 0 to the highest rate"
-    return Group(shown, Text(note, style="dim"))
 
 
 def _warnings(analysis: Analysis) -> RenderableType:

@@ -6,12 +6,11 @@ from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
 
-from hitpath.accounting.rates import Group, ratio
+from hitpath.accounting.rates import ratio
+from hitpath.report.terminal_parts import MOST_GROUP_ROWS, group_table
 from hitpath.report.text_parts import bar, count, label, percent, seconds, table
 from hitpath.sim.reuse import TTLS_S, ReuseGaps
 from hitpath.summary import Analysis
-
-_MOST_ROWS = 8
 
 
 def sharing_sections(analysis: Analysis) -> Iterable[tuple[str, RenderableType]]:
@@ -20,7 +19,7 @@ def sharing_sections(analysis: Analysis) -> Iterable[tuple[str, RenderableType]]
     if analysis.groups["turn"]:
         yield (
             "By turn of the session",
-            _groups(analysis.groups["turn"], len(analysis.groups["turn"])),
+            group_table(analysis.groups["turn"], len(analysis.groups["turn"])),
         )
     if analysis.prefixes:
         yield "Biggest shared stretches of prompt", _prefixes(analysis)
@@ -29,7 +28,7 @@ def sharing_sections(analysis: Analysis) -> Iterable[tuple[str, RenderableType]]
     for name in ("tenant", "session", "model", "worker"):
         groups = analysis.groups[name]
         if len(groups) > 1:
-            yield f"By {name}", _groups(groups, _MOST_ROWS)
+            yield f"By {name}", group_table(groups, MOST_GROUP_ROWS)
 
 
 def _sharing(analysis: Analysis) -> RenderableType:
@@ -87,20 +86,3 @@ def _gaps(gaps: ReuseGaps) -> RenderableType:
     if gaps.num_negative:
         notes.append(f"{gaps.num_negative:,} gaps are negative (clocks of sub-agents), taken as 0")
     return Lines(shown, Text("; ".join(notes), style="dim"))
-
-
-def _groups(groups: list[Group], most: int) -> RenderableType:
-    shown = table("<", "requests", "prompt tokens", "hit tokens", "hit rate", "possible", "=")
-    for group in groups[:most]:
-        shown.add_row(
-            label(group.name),
-            count(group.num_requests),
-            count(group.prompt_tokens),
-            count(group.hit_tokens),
-            percent(group.hit_rate),
-            percent(ratio(group.possible_tokens, group.prompt_tokens)),
-            bar(group.hit_rate, 16, "green"),
-        )
-    if len(groups) > most:
-        shown.add_row(f"… and {len(groups) - most:,} more", "", "", "", "", "", "")
-    return shown

@@ -2,5 +2,14 @@
 
 from hitpath.summary.analysis import Analysis, Stages, sum_up
 from hitpath.summary.estimate import Estimate, Estimated
+from hitpath.summary.lengths import LengthsAnalysis, sum_up_lengths
 
-__all__ = ["Analysis", "Estimate", "Estimated", "Stages", "sum_up"]
+__all__ = [
+    "Analysis",
+    "Estimate",
+    "Estimated",
+    "LengthsAnalysis",
+    "Stages",
+    "sum_up",
+    "sum_up_lengths",
+]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hitpath.accounting.ledger import Ledger
 from hitpath.accounting.rates import Group, group_by
@@ -68,25 +69,35 @@ def turn_numbers(trace: Trace) -> Ints:
     return np.where(codes == ABSENT, ABSENT, turns)
 
 
+def label_groups(
+    labels: Labels, rows: NDArray[np.bool_], prompt: Ints, hit: Ints, possible: Ints | None
+) -> list[Group]:
+    """One table: the sums over each name of one label."""
+    return group_by(labels.codes, list(labels.names), rows, prompt, hit, possible)
+
+
+def turn_groups(
+    trace: Trace, rows: NDArray[np.bool_], prompt: Ints, hit: Ints, possible: Ints | None
+) -> list[Group]:
+    """The same by steps of turns, in their order."""
+    turns = turn_numbers(trace)
+    steps = np.searchsorted(_TURN_EDGES, turns, side="right") - 1
+    steps = np.where(turns == ABSENT, ABSENT, np.maximum(steps, 0))
+    groups = label_groups(Labels(steps, _TURN_NAMES), rows, prompt, hit, possible)
+    in_order = {group.name: group for group in groups}
+    return [in_order[name] for name in _TURN_NAMES if name in in_order]
+
+
 def all_groups(trace: Trace, workers: Labels, ledger: Ledger) -> dict[str, list[Group]]:
     """Tables that the trace can fill: tenant, session, model, worker, turn."""
-    possible = np.maximum(ledger.hit, ledger.rungs.model[4])
-
-    def grouped(codes: Ints, names: tuple[str, ...]) -> list[Group]:
-        return group_by(codes, list(names), ledger.counted, ledger.prompt, ledger.hit, possible)
-
+    tokens = (ledger.prompt, ledger.hit, np.maximum(ledger.hit, ledger.rungs.model[4]))
     named = {
         "tenant": trace.tenant,
         "session": trace.session,
         "model": trace.model,
         "worker": workers,
     }
-    groups = {name: grouped(labels.codes, labels.names) for name, labels in named.items()}
+    groups = {name: label_groups(labels, ledger.counted, *tokens) for name, labels in named.items()}
     if len(workers.names) == 1:
         groups["worker"] = []
-    turns = turn_numbers(trace)
-    steps = np.searchsorted(_TURN_EDGES, turns, side="right") - 1
-    steps = np.where(turns == ABSENT, ABSENT, np.maximum(steps, 0))
-    in_order = {group.name: group for group in grouped(steps, _TURN_NAMES)}
-    groups["turn"] = [in_order[name] for name in _TURN_NAMES if name in in_order]
-    return groups
+    return {**groups, "turn": turn_groups(trace, ledger.counted, *tokens)}

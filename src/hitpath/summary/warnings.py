@@ -14,13 +14,7 @@ def warnings_for(
     trace: Trace, ledger: Ledger, rates: HitRates, tokens_across_models: int
 ) -> tuple[str, ...]:
     """All that apply, the reader's notes first."""
-    found = [*trace.notes]
-    for count, verb, why in (
-        (len(trace.skipped), "skipped", "could not be read"),
-        (len(trace.excluded), "left out of all sums", "contradict themselves"),
-    ):
-        if count:
-            found.append(f"{count:,} rows {verb}: they {why} (listed above)")
+    found = [*trace.notes, *notes_on_rows(trace)]
     if tokens_across_models:
         found.append(
             f"{tokens_across_models:,} hit tokens had been computed by another model only: the "
@@ -40,14 +34,31 @@ def warnings_for(
             f"the mean of the requests' own shares is {mean:.1%}, the share of all tokens "
             f"{weighted:.1%}: long prompts hit {'less' if mean > weighted else 'more'} than short"
         )
+    return (*found, *notes_on_times(trace))
+
+
+def notes_on_rows(trace: Trace) -> list[str]:
+    """Rows that are not in the sums."""
+    return [
+        f"{count:,} rows {verb}: they {why} (listed above)"
+        for count, verb, why in (
+            (len(trace.skipped), "skipped", "could not be read"),
+            (len(trace.excluded), "left out of all sums", "contradict themselves"),
+        )
+        if count
+    ]
+
+
+def notes_on_times(trace: Trace) -> list[str]:
+    """Arrivals that leave the order to the file."""
     _, times = np.unique(trace.arrival_s, return_counts=True)
     same_time = int(times[times > 1].sum())
-    if trace.common_clock and same_time:
-        found.append(
-            f"{same_time:,} requests share their arrival time with another: "
-            "they are taken in file order"
-        )
-    return tuple(found)
+    if not (trace.common_clock and same_time):
+        return []
+    return [
+        f"{same_time:,} requests share their arrival time with another: "
+        "they are taken in file order"
+    ]
 
 
 def _about_reports(ledger: Ledger) -> list[str]:

@@ -17,6 +17,7 @@ from hitpath.traces.blocks import check_block_size, check_num_ids
 from hitpath.traces.decode import RowDecoder
 from hitpath.traces.prompts import TextPrompts
 from hitpath.traces.rows import (
+    NO_SYMBOLS,
     Row,
     Symbols,
     TraceBuilder,
@@ -83,7 +84,10 @@ class _Strict(HitpathRow, forbid_unknown_fields=True, kw_only=True):
 
 
 _KINDS = ("tokens", "block_keys", "messages", "prompt", "segments")
+_LENGTHS = "lengths"
+"""The kind of a row that has no prompt field, only `prompt_tokens`."""
 _IDENTITY: dict[str, Identity] = {
+    _LENGTHS: "lengths_only",
     "tokens": "tokens",
     "segments": "tokens",
     "block_keys": "chained",
@@ -181,10 +185,11 @@ class _HitpathRows:
 
     def _kind_of(self, data: HitpathRow, place: str) -> str:
         kinds = [kind for kind in _KINDS if getattr(data, kind) is not None]
-        if len(kinds) != 1:
+        if len(kinds) > 1 or (not kinds and data.prompt_tokens is None):
             found = "none" if not kinds else " and ".join(kinds)
-            raise InputError(place, "", f"needs exactly one of {', '.join(_KINDS)}; has {found}")
-        kind = kinds[0]
+            wanted = f"{', '.join(_KINDS)} (or prompt_tokens alone, for lengths only)"
+            raise InputError(place, "", f"needs exactly one of {wanted}; has {found}")
+        kind = kinds[0] if kinds else _LENGTHS
         text = ("messages", "prompt")
         if self.kind not in (None, kind) and not (kind in text and self.kind in text):
             raise InputError(place, kind, f"{self._kind_place} has {self.kind}: one kind a trace")
@@ -259,8 +264,13 @@ class _HitpathRows:
         return prompt, self._segments.tokens(data.reply, data.output_tokens)
 
     @staticmethod
+    def _from_lengths(data: HitpathRow, place: str) -> tuple[Symbols, Symbols | None]:
+        """Nothing to match: the file tells how long the prompts are, not what they are."""
+        return NO_SYMBOLS, None
+
+    @staticmethod
     def _prompt_tokens(data: HitpathRow, kind: str, length: int, place: str) -> int:
-        if kind == "block_keys":
+        if kind in ("block_keys", _LENGTHS):
             if data.prompt_tokens is None:
                 raise InputError(place, "prompt_tokens", "missing: needed beside block_keys")
             return check_tokens(data.prompt_tokens, "prompt_tokens", place)
@@ -317,6 +327,8 @@ class _HitpathRows:
             cause = f"{reported.counting!r} is neither inclusive nor exclusive"
             raise InputError(place, "reported.counting", cause)
         row.tiers = dict(reported.cached_by_tier or {})
+        row.written = reported.cache_write_tokens
+        row.ttft_s = None if reported.ttft_s is None else float(reported.ttft_s)
         row.reported = reported.cached_tokens
         if row.reported is None and row.tiers:
             row.reported = sum(row.tiers.values())

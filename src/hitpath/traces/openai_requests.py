@@ -285,6 +285,7 @@ def take_usage(row: Row, usage: Usage, place: str) -> None:
         row.reported = check_tokens(details.cached_tokens, "usage.cached_tokens", place)
     if row.reported is None:
         row.reported = usage.cache_read_input_tokens
+    row.written = usage.cache_creation_input_tokens
     if usage.prompt_tokens is not None:
         row.reported_prompt = usage.prompt_tokens
     elif usage.input_tokens is None:
@@ -293,8 +294,9 @@ def take_usage(row: Row, usage: Usage, place: str) -> None:
         row.reported_prompt = usage.input_tokens
     elif usage.cache_read_input_tokens is not None:
         # Anthropic's input_tokens are those neither read from the cache nor written to it.
-        written = usage.cache_creation_input_tokens or 0
-        row.reported_prompt = usage.input_tokens + usage.cache_read_input_tokens + written
+        row.reported_prompt = (
+            usage.input_tokens + usage.cache_read_input_tokens + (row.written or 0)
+        )
 
 
 FORMAT = Format(NAME, "OpenAI or Anthropic request bodies", recognises, read)

@@ -35,6 +35,8 @@ _TOKEN_LIMIT = 1 << 32
 
 NO_CONTEXT = Context()
 Symbols = NDArray[np.uint32] | NDArray[np.uint64]
+NO_SYMBOLS: Symbols = np.zeros(0, dtype=np.uint64)
+"""The prompt of a row of which only lengths are known (identity "lengths_only")."""
 
 
 @dataclass(slots=True)
@@ -42,7 +44,9 @@ class Row:
     """One request. `prompt` and `output`: symbols; None = the file does not have them.
 
     `reported`: hit tokens that the engine told; `reported_prompt`: its count of the whole
-    prompt, cached tokens included; `tiers`: the hit by tier. None is "not told", never 0.
+    prompt, cached tokens included; `tiers`: the hit by tier; `written`: tokens that a provider
+    says it wrote into its cache (within the prompt, beside the hit); `ttft_s`: seconds to the
+    first token. None is "not told", never 0.
     """
 
     id: str
@@ -62,6 +66,8 @@ class Row:
     reported: int | None = None
     reported_prompt: int | None = None
     tiers: dict[str, int] = field(default_factory=dict)
+    written: int | None = None
+    ttft_s: float | None = None
     num_ids: int = 0
     last_kept: bool = True
 
@@ -97,7 +103,7 @@ def check_tokens(value: int, name: str, place: str) -> int:
 
 def _broken_invariant(row: Row) -> tuple[str, str] | None:
     """(field, cause) where the reported counts contradict the prompt or each other."""
-    if row.reported is None and row.reported_prompt is None:
+    if row.reported is None and row.reported_prompt is None and row.written is None:
         return None
     if row.tiers and row.reported is not None and sum(row.tiers.values()) != row.reported:
         told = " + ".join(f"{n:,} {tier}" for tier, n in row.tiers.items())
@@ -111,6 +117,12 @@ def _broken_invariant(row: Row) -> tuple[str, str] | None:
         return (
             "reported.cached_tokens",
             f"{row.reported:,} cached of {row.prompt_tokens:,} prompt tokens",
+        )
+    if (row.reported or 0) + (row.written or 0) > row.prompt_tokens:
+        return (
+            "reported.cache_write_tokens",
+            f"{row.written:,} written beside {row.reported or 0:,} cached of "
+            f"{row.prompt_tokens:,} prompt tokens",
         )
     return None
 
@@ -257,6 +269,10 @@ def _integers(values: list[int | None]) -> NDArray[np.int64]:
     return np.array([ABSENT if v is None else v for v in values], dtype=np.int64)
 
 
+def _seconds_column(values: list[float | None]) -> NDArray[np.float64]:
+    return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
+
+
 def _tier_columns(rows: list[Row]) -> dict[str, NDArray[np.int64]]:
     names = sorted({tier for row in rows for tier in row.tiers})
     return {name: _integers([row.tiers.get(name) for row in rows]) for name in names}
@@ -309,9 +325,7 @@ def _columns(rows: list[Row], rest: dict[str, Any], keep_reports: bool) -> Trace
     return Trace(
         ids=tuple(row.id for row in rows),
         arrival_s=np.array([row.arrival_s for row in rows], dtype=np.float64),
-        finish_s=np.array(
-            [np.nan if row.finish_s is None else row.finish_s for row in rows], dtype=np.float64
-        ),
+        finish_s=_seconds_column([row.finish_s for row in rows]),
         prompt_tokens=np.array([row.prompt_tokens for row in rows], dtype=np.int64),
         output_tokens=_integers([row.output_tokens for row in rows]),
         prompts=prompts,
@@ -327,5 +341,7 @@ def _columns(rows: list[Row], rest: dict[str, Any], keep_reports: bool) -> Trace
         turn=_integers([row.turn for row in rows]),
         reported_hit=_integers([row.reported for row in rows] if keep_reports else none),
         reported_tiers=_tier_columns(rows) if keep_reports else {},
+        reported_written=_integers([row.written for row in rows] if keep_reports else none),
+        ttft_s=_seconds_column([row.ttft_s for row in rows]),
         **rest,
     )

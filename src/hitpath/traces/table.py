@@ -88,6 +88,9 @@ class Thinned:
 class Trace:
     """A whole trace. Shapes: every column has one entry a request (N).
 
+    With identity "lengths_only" the file does not say what the prompts are: `prompts` rows are
+    empty and nothing can be modelled. `reported_written`: tokens of the prompt that a provider
+    says it wrote into its cache. `ttft_s`: time to the first token.
     `scope`: block ids mean the same only within one scope (a file with local ids).
     `outputs` rows are empty where `has_output` is False. `excluded` maps a row to the input
     invariant that it breaks: it leaves all sums but still enters the cache state.
@@ -116,6 +119,8 @@ class Trace:
     turn: Ints
     reported_hit: Ints
     reported_tiers: dict[str, Ints]
+    reported_written: Ints
+    ttft_s: Floats
     excluded: dict[int, Problem]
     skipped: tuple[Problem, ...]
     notes: tuple[str, ...]

@@ -317,7 +317,7 @@ def groups(kind: str, found: Sequence[Group]) -> Note:
 
 
 def _missed(group: Group) -> int:
-    return group.possible_tokens - group.hit_tokens
+    return group.lost_tokens or 0
 
 
 def unknown(names: Sequence[str]) -> str:

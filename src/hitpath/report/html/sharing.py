@@ -139,12 +139,12 @@ def group_tables(analysis: Analysis) -> tuple[GroupTable, ...]:
 def _group_row(group: Group, place: int) -> GroupRow:
     possible = ratio(group.possible_tokens, group.prompt_tokens)
     rate = group.hit_rate
-    missed = group.possible_tokens - group.hit_tokens
+    missed = group.lost_tokens
     numbers = (group.num_requests, group.prompt_tokens, group.hit_tokens)
     return GroupRow(
         printable(group.name),
         (*map(count, numbers), pct(rate), pct(possible), count(missed)),
-        (place, *numbers, _or_less(rate), _or_less(possible), missed),
+        (place, *numbers, _or_less(rate), _or_less(possible), -1 if missed is None else missed),
         100 * min(1.0, rate or 0.0),
         100 * min(1.0, possible or 0.0),
     )
