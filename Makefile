@@ -12,8 +12,8 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2
 
 check: $(VENV)/.dev
-	$(BIN)/ruff format --check src tests bench
-	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src tests bench examples
+	$(BIN)/ruff check src tests bench examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

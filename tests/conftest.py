@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import settings
 
-from hitpath.analyze import analyze_trace
 from hitpath.core import Setting
+from hitpath.spine import analyze_trace
 from hitpath.traces import read_trace
 from hitpath.traces.synthetic import demo_rows
 from support import write_jsonl

@@ -16,13 +16,11 @@ from typer.main import get_command
 
 from hitpath import __version__
 from hitpath.core import (
-    ENGINES,
-    OUTPUTS_RULES,
-    ROUTERS,
     HitpathError,
     ReaderGone,
     Setting,
     SettingError,
+    one_of,
 )
 
 if TYPE_CHECKING:
@@ -84,6 +82,14 @@ Sample = Annotated[
 SkipBadRows = Annotated[
     bool, typer.Option("--skip-bad-rows", help="List bad rows instead of stopping.")
 ]
+Map = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="OURS=THEIRS[:UNIT]",
+        help="A column of any CSV or Parquet, or a field of JSON rows; once for each field.",
+    ),
+]
 Json = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Everything, as JSON.")]
 PerRequest = Annotated[str | None, typer.Option(metavar="FILE.jsonl", help="A row a request.")]
 LedgerFile = Annotated[
@@ -94,7 +100,20 @@ Html = Annotated[
     str | None,
     typer.Option("--html", metavar="FILE.html", help="One page with pictures, opens offline."),
 ]
-Svg = Annotated[str | None, typer.Option("--svg", metavar="FILE", help="The page as a picture.")]
+ShowText = Annotated[
+    bool, typer.Option("--show-text", help="Let --html show the text of prompts (it is content).")
+]
+Svg = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--svg",
+        metavar="[NAME=]FILE",
+        help="A picture: page (the default), waterfall, curve, over-time, gaps, lengths or icicle.",
+    ),
+]
+Png = Annotated[
+    list[str] | None, typer.Option("--png", metavar="[NAME=]FILE", help="The same as PNG.")
+]
 
 
 def _version(asked: bool) -> None:
@@ -132,12 +151,15 @@ def analyze(
     split_models: SplitModels = False,
     tokenizer: Tokenizer = None,
     sample: Sample = None,
+    fields: Map = None,
     skip_bad_rows: SkipBadRows = False,
     json_file: Json = None,
     per_request: PerRequest = None,
     ledger: LedgerFile = None,
     svg: Svg = None,
+    png: Png = None,
     html: Html = None,
+    show_text: ShowText = False,
 ) -> None:
     """Measure a trace's hit rate under its names, and give every missed token one cause."""
     from hitpath.cost.models import load_model
@@ -158,11 +180,20 @@ def analyze(
         sample_frac=sample,
         tokenizer=tokenizer,
     )
+    from hitpath.report.pictures.files import picture_files
     from hitpath.report.run import Job, Outputs, run
 
     command = shlex.join(["hitpath", *sys.argv[1:]])
-    outputs_to = Outputs(json_file, per_request, ledger, svg, html, command)
-    run(Job(traces, setting, kv_model, skip_bad_rows, outputs_to))
+    outputs_to = Outputs(
+        json_file,
+        per_request,
+        ledger,
+        html,
+        command,
+        picture_files(svg or (), png or ()),
+        show_text,
+    )
+    run(Job(traces, setting, kv_model, skip_bad_rows, outputs_to, fields or ()))
 
 
 @app.command()
@@ -176,7 +207,7 @@ def demo(
     """Make a small realistic workload and analyse it (chat, agent, retrieval, a clock)."""
     from hitpath.report.demo import run_demo
 
-    run_demo(out, seed, svg)
+    run_demo(out, seed, svg or ())
 
 
 @app.command()
@@ -192,6 +223,7 @@ def explain(
     router: Router = None,
     seed: Seed = 0,
     tokenizer: Tokenizer = None,
+    fields: Map = None,
     json_file: Json = None,
 ) -> None:
     """One request: its labels, its nearest relative, and the first token that differs."""
@@ -208,7 +240,100 @@ def explain(
     )
     from hitpath.report.explain import run_explain
 
-    run_explain(traces, request, setting, json_file)
+    run_explain(traces, request, setting, json_file, fields or ())
+
+
+@app.command()
+def convert(
+    traces: Traces,
+    out: Annotated[
+        str,
+        typer.Option(metavar="FILE|-", help="Where to: .jsonl (.gz, .zst), .parquet, - for JSONL."),
+    ],
+    to: Annotated[str, typer.Option(help="hitpath or mooncake.")] = "hitpath",
+    redact: Annotated[
+        str | None,
+        typer.Option(metavar="KEYFILE", help="Keyed hashes instead of prompts; the same answers."),
+    ] = None,
+    hash_labels: Annotated[
+        bool, typer.Option("--hash-labels", help="Hash ids and labels too (--redact).")
+    ] = False,
+    block_size: Annotated[
+        int | None,
+        typer.Option(help="Tokens a block of --to mooncake [default: 512 where the trace can]."),
+    ] = None,
+    every: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="Arrivals for --to mooncake of a trace without times."
+        ),
+    ] = None,
+    tokenizer: Tokenizer = None,
+    fields: Map = None,
+    skip_bad_rows: SkipBadRows = False,
+) -> None:
+    """Write any trace as hitpath's own rows, or as Mooncake JSONL for load generators."""
+    from hitpath.report.convert.run import TARGETS, Conversion, run_convert
+
+    run_convert(
+        Conversion(
+            traces=traces,
+            out=out,
+            to=one_of("--to", to, TARGETS),
+            block_size=block_size,
+            every_s=every,
+            redact=redact,
+            hash_labels=hash_labels,
+            tokenizer=tokenizer,
+            mapping=fields or (),
+            skip_bad_rows=skip_bad_rows,
+        )
+    )
+
+
+@app.command()
+def diff(
+    a: Annotated[str, typer.Argument(metavar="A", help="A trace as for analyze, or a ledger.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="What A is compared with.")],
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL",
+            help="tenant, model, worker, session, turn or length [default: what both name].",
+        ),
+    ] = None,
+    engine: Engine = "unlimited",
+    capacity_tokens: CapacityTokens = None,
+    block_size: BlockSize = None,
+    last_token: LastToken = False,
+    outputs: KeepOutputs = "ignore",
+    workers: Workers = None,
+    router: Router = None,
+    seed: Seed = 0,
+    split_models: SplitModels = False,
+    tokenizer: Tokenizer = None,
+    fields: Map = None,
+    skip_bad_rows: SkipBadRows = False,
+    json_file: Json = None,
+) -> None:
+    """Why the hit rate moved from A to B: cause by cause, mix against behaviour, exact."""
+    setting = _setting(
+        engine,
+        outputs,
+        router,
+        last_token=last_token,
+        block_size=block_size,
+        capacity_tokens=capacity_tokens,
+        workers=workers,
+        seed=seed,
+        split_models=split_models,
+        tokenizer=tokenizer,
+    )
+    from hitpath.report.diff import DiffJob, run_diff
+    from hitpath.summary.labelled_rows import BY
+
+    label = None if by is None else one_of("--by", by, BY)
+    run_diff(DiffJob(a, b, label, setting, fields or (), skip_bad_rows, json_file))
 
 
 @app.command()
@@ -235,18 +360,8 @@ def _tokens_of(gib: float, tokens: int | None, model: "ModelKV | None") -> int:
 
 def _setting(engine: str, outputs: str, router: str | None, **rest: Any) -> Setting:
     """A Setting from what was typed. Raises SettingError for a word that is none."""
-    return Setting(
-        engine=_one_of("--engine", engine, ENGINES),
-        outputs=_one_of("--outputs", outputs, OUTPUTS_RULES),
-        router=None if router is None else _one_of("--router", router, ROUTERS),
-        **rest,
-    )
-
-
-def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> Any:
-    if value not in allowed:
-        raise SettingError(f"{option} {value}", f"not one of {', '.join(allowed)}")
-    return value
+    words: dict[str, Any] = {"engine": engine, "outputs": outputs, "router": router}
+    return Setting(**words, **rest)
 
 
 def main() -> None:

@@ -10,9 +10,9 @@ Errors (all of them end a command with exit code 2 and one line, never a traceba
 Everything here is plain data; nothing reads files, hashes, or knows about numba.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 ABSENT = -1
 """In integer columns of a trace: the file does not say. Never summed, exported as null."""
@@ -138,6 +138,10 @@ class Setting:
     tokenizer: str | None = None
 
     def __post_init__(self) -> None:
+        one_of("--engine", self.engine, ENGINES)
+        one_of("--outputs", self.outputs, OUTPUTS_RULES)
+        if self.router is not None:
+            one_of("--router", self.router, ROUTERS)
         _check_range("--block-size", self.block_size, MAX_TOKENS)
         _check_range("--capacity-tokens", self.capacity_tokens, MAX_TOKENS)
         _check_range("--workers", self.workers, MAX_WORKERS)
@@ -154,6 +158,13 @@ class Setting:
         if self.sample_frac is not None and not 1e-6 <= self.sample_frac <= 0.5:
             cause = f"{self.sample_frac:g} is not from 0.000001 to 0.5; leave it out for all"
             raise SettingError("--sample", cause)
+
+
+def one_of(option: str, value: str, allowed: Sequence[str]) -> Any:
+    """The word, if it is one of those allowed; else a SettingError that lists them."""
+    if value not in allowed:
+        raise SettingError(f"{option} {value}", f"not one of {', '.join(allowed)}")
+    return value
 
 
 def _check_range(option: str, value: int | None, most: int) -> None:

@@ -1,14 +1,16 @@
 """Pages for tests: the demo, and a trace whose every name is hostile."""
 
 from dataclasses import dataclass
+from html.parser import HTMLParser
 from pathlib import Path
 from unittest import mock
 
-import hitpath.analyze as spine
+import hitpath.spine as spine
 from hitpath.core import Setting
 from hitpath.cost.models import load_model
 from hitpath.report.html import render_page
 from hitpath.report.html.build import page_view
+from hitpath.report.html.excerpts import excerpts_of
 from hitpath.report.html.tree import PrefixTree, prefix_tree
 from hitpath.summary import Analysis, Stages
 from hitpath.traces.synthetic import demo_rows
@@ -23,6 +25,33 @@ HOSTILE = (
 )
 
 
+class Tags(HTMLParser):
+    """What the markup consists of: tags, attribute names, and unclosed elements."""
+
+    VOID = frozenset({"meta", "path", "rect", "input", "br", "img", "link"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: dict[str, int] = {}
+        self.programs = 0
+        self.handlers: list[str] = []
+        self.loads: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] = self.tags.get(tag, 0) + 1
+        self.programs += tag == "script" and ("type", "application/json") not in attrs
+        self.handlers += [name for name, _ in attrs if name.startswith("on")]
+        self.loads += [v or "" for n, v in attrs if n in ("src", "srcset", "href", "action")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+
 @dataclass(frozen=True, slots=True)
 class Made:
     """An analysis, its tree and its page."""
@@ -33,7 +62,13 @@ class Made:
     html: bytes
 
 
-def make(folder: Path, rows: list[dict], setting: Setting, model: str | None = None) -> Made:
+def make(
+    folder: Path,
+    rows: list[dict],
+    setting: Setting,
+    model: str | None = None,
+    show_text: bool = False,
+) -> Made:
     kept: list[Stages] = []
     whole = spine.sum_up
 
@@ -46,7 +81,9 @@ def make(folder: Path, rows: list[dict], setting: Setting, model: str | None = N
     stages = kept[0]
     tree = prefix_tree(stages.trace, stages.ledger, stages.events, stages.blocks)
     kv = None if model is None else load_model(model, "bf16")
-    return Made(analysis, stages, tree, render_page(page_view(analysis, kv, COMMAND, tree)))
+    excerpts = excerpts_of(analysis.trace, setting, allowed=show_text)
+    page = page_view(analysis, kv, COMMAND, tree, excerpts)
+    return Made(analysis, stages, tree, render_page(page))
 
 
 def demo(folder: Path) -> Made:

@@ -2,20 +2,16 @@
 zoom, sorting and filtering, keys, colours, narrow screens)."""
 
 import re
-import time
 from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from browser.devtools import CHROMIUM, Browser
-from browser.pages import HOSTILE, Made, demo, hostile, make
+from browser.pages import HOSTILE, Made, Tags, demo, hostile, make
 from hitpath.core import Setting
 from hitpath.report.document import document
-from hitpath.report.html import render_html, render_page
-from hitpath.report.html.build import page_view
-from hitpath.report.html.tree import prefix_tree
+from hitpath.report.html import render_html
 
 
 @pytest.fixture(scope="module")
@@ -42,31 +38,6 @@ def demo_file(demo_page: Made, tmp_path_factory: pytest.TempPathFactory) -> Path
     path = tmp_path_factory.mktemp("page") / "demo.html"
     path.write_bytes(demo_page.html)
     return path
-
-
-class Tags(HTMLParser):
-    """What the markup consists of: tags, attribute names, and unclosed elements."""
-
-    VOID = frozenset({"meta", "path", "rect", "input", "br", "img", "link"})
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: dict[str, int] = {}
-        self.handlers: list[str] = []
-        self.loads: list[str] = []
-        self.open: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags[tag] = self.tags.get(tag, 0) + 1
-        self.handlers += [name for name, _ in attrs if name.startswith("on")]
-        self.loads += [v or "" for n, v in attrs if n in ("src", "srcset", "href", "action")]
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in self.VOID:
-            assert self.open.pop() == tag
 
 
 def test_it_is_small_and_asks_nobody(demo_page: Made) -> None:
@@ -97,9 +68,9 @@ def test_the_markup_is_well_formed(which: str, request: pytest.FixtureRequest) -
     assert "img" not in tags.tags
 
 
-def test_names_from_a_trace_are_text(demo_page: Made, hostile_page: Made) -> None:
-    scripts = Tags(hostile_page.html.decode()).tags["script"]
-    assert scripts == Tags(demo_page.html.decode()).tags["script"]
+def test_names_from_a_trace_are_text(hostile_page: Made) -> None:
+    tags = Tags(hostile_page.html.decode())
+    assert tags.programs == 1
     for raw in (b"<script>window", b"<img", b"<!--", b"\x00", b"\x1b", "\u202e".encode()):
         assert raw not in hostile_page.html
     assert "{{ 7 * 7 }}" in unescape(hostile_page.html.decode())
@@ -157,27 +128,6 @@ def test_a_trace_with_nothing_to_show_has_a_page(num_rows: int, tmp_path: Path) 
     page = make(tmp_path, rows, Setting()).html.decode()
     assert "Nothing is ever reused" in page
     assert Tags(page).open == []
-
-
-def test_a_page_of_twenty_thousand_requests_takes_less_than_a_second(tmp_path: Path) -> None:
-    rows = [
-        {
-            "id": f"r{i}",
-            "arrival_s": i / 7,
-            "session": f"s{i % 3000}",
-            "tenant": f"t{i % 5}",
-            "tokens": [i % 5] * 64 + [i % 3000 + 10] * 32 + [i + 5000] * 16,
-        }
-        for i in range(20_000)
-    ]
-    made = make(tmp_path, rows, Setting())
-    begin = time.perf_counter()
-    stages = made.stages
-    tree = prefix_tree(stages.trace, stages.ledger, stages.events, stages.blocks)
-    page = render_page(page_view(made.analysis, None, "", tree))
-    assert time.perf_counter() - begin < 1.0
-    assert len(page) < 1_500_000
-    assert "2,000 more groups" in page.decode()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hitpath.analyze import analyze_trace
 from hitpath.core import Setting
+from hitpath.spine import analyze_trace
 from oracle.traffic import random_requests
 from oracle.world import (
     all_ids,

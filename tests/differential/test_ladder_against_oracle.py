@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from hitpath.analyze import analyze_trace
 from hitpath.core import CAUSES, Setting
+from hitpath.spine import analyze_trace
 from hitpath.summary import Analysis
 from oracle.traffic import random_requests
 from oracle.world import Request, Row, run

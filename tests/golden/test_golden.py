@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from hitpath import __version__
-from hitpath.analyze import analyze, estimate
 from hitpath.core import Setting
 from hitpath.cost.models import load_model
 from hitpath.report.document import document
 from hitpath.report.sampled import sampled_document
+from hitpath.spine import analyze, estimate
 from hitpath.traces.synthetic import demo_rows
 from support import write_jsonl
 

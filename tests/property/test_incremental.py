@@ -28,6 +28,7 @@ from hitpath.text.chat_template import ChatTemplates
 from hitpath.text.hugging_face import HuggingFaceTokenizer
 from hitpath.text.incremental import IncrementalTokenizer, TurnTokenizer
 from hitpath.text.mistral import load_bundled
+from hitpath.text.seams import make_cuts
 from hitpath.text.tokenizer import TextTokenizer
 from support import shared_data
 
@@ -46,6 +47,7 @@ SPECIALS = [
     "<|end_header_id|>",
     "<|eot_id|>",
     "<|eot",  # begins like another: the longest must win
+    "[[<|eot_id|>]]",  # has another inside
 ]
 
 
@@ -156,7 +158,19 @@ KINDS: dict[str, tuple[Callable[[], TextTokenizer], float | None]] = {
     ),
     "llama3, nasty added tokens": (lambda: bpe(llama3_split(), added=NASTY), 0.8),
     "llama3, stripping added tokens": (lambda: bpe(llama3_split(), added=STRIPPING), 0.8),
+    "llama3, tokens that strip on their left": (
+        lambda: bpe(llama3_split(), added=(AddedToken("flight", lstrip=True, normalized=False),)),
+        0.8,
+    ),
     "nfc, deepseek": (lambda: bpe(deepseek_split(), normalizer=normalizers.NFC()), 0.8),
+    "nfc, lines in added tokens": (
+        lambda: bpe(
+            deepseek_split(),
+            normalizer=normalizers.NFC(),
+            added=(AddedToken("\n\né", normalized=True),),
+        ),
+        0.8,
+    ),
     "metaspace always": (lambda: unigram(pre_tokenizers.Metaspace()), 0.8),
     "metaspace first": (lambda: unigram(pre_tokenizers.Metaspace(prepend_scheme="first")), 0.8),
     "metaspace nfkc": (
@@ -202,7 +216,9 @@ CUTS = 400  # random pairs for each kind
 PIECES = (
     " ", "  ", "\n", "\n\n ", "a", "'l", "ll", "é", "e\u0301", "\u0301", "中", "7", ".", "\t", "▁",
     "<|eot_id|>", "<|eot", "<|start_header_id|>", "<mask>", " user ", "user", "<|sep", "flight",
-    " airline agent", "\u00a0", "\u2028", "ſ", "\ufdd0[INST]", "\ufdd1", "ａ", "İ", "\r\n",
+    " airline agent", "\u00a0", "\u2028", "ſ", "\ufdd0[INST]", "\ufdd0\ufdd1", "ａ", "İ", "\r\n",
+    "[[", "]]", "\n\nA", ".\n\nthe", " \n\nOf it", "\n\ne\u0301 x", "\n\nx\ny", "\r\n\n\nAb",
+    "user\n\n",
 )  # fmt: skip
 
 
@@ -281,6 +297,52 @@ def test_flat_text_that_grows_is_reused_by_its_seams(kind: str) -> None:
         encoded = incremental.encode(text, encoded)
         assert np.array_equal(encoded.tokens, tokenizer.encode(text))
     assert 1 - incremental.encoded_chars / incremental.seen_chars > 0.8
+
+
+@pytest.mark.parametrize(
+    ("kind", "cut"),
+    [
+        ("gpt2", False),  # `\s+(?!\S)` sees the letter
+        ("llama3", True),
+        ("llama3, nasty added tokens", False),  # one strips the newline before it
+        ("nfc, deepseek", True),
+        ("nfc, lines in added tokens", False),
+        ("metaspace always", False),
+        ("bert", False),  # the newline becomes a space, which an added token may hold
+        ("mistral tekken", True),
+    ],
+)
+def test_paragraphs_that_move_are_known(kind: str, cut: bool) -> None:
+    """A text that another one stood before is tokenised again by its paragraphs' own cuts."""
+    tokenizer = made(kind)
+    incremental = IncrementalTokenizer(tokenizer)
+    body = "".join(f"Paragraph {n} tells the agent what to do. " * 4 + "\n\n" for n in range(20))
+    incremental.encode("Prefix.\n\n" + body)
+    before = incremental.encoded_chars
+    moved = "Something else stands here now, and it is somewhat longer.\n\n" + body
+    assert np.array_equal(incremental.encode(moved).tokens, tokenizer.encode(moved))
+    share = (incremental.encoded_chars - before) / len(moved)
+    assert share < 0.2 if cut else share > 0.5
+
+
+def test_how_far_a_token_reaches() -> None:
+    words = ["<a>", "<a>b", "[<a>]]", "<c>"]
+    cuts = make_cuts(words, frozenset(["<a>", "<c>"]), ends="", lines=False, alone=True)
+    assert cuts.reach == {"<a>": 5, "<c>": 3}
+
+
+def test_texts_that_part_within_added_tokens() -> None:
+    tokenizer = made("llama3")
+    incremental = IncrementalTokenizer(tokenizer)
+    base = "Hi <|eot_id|>[[<|eot_id|>]] <|eot<|eot_id|>[[<|eot"
+    tails = ("", "x", "_id|>", "_id|>]]", "]] x", "<|eot_id|>]]", "|>")
+    for at in range(len(base) + 1):
+        for before in tails:
+            encoded = incremental.encode(base[:at] + before)
+            for after in tails:
+                text = base[:at] + after
+                tokens = incremental.encode(text, encoded).tokens
+                assert np.array_equal(tokens, tokenizer.encode(text)), (at, before, after)
 
 
 def test_sessions_that_are_forgotten_change_no_token() -> None:

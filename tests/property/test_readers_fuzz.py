@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cli import call, is_one_line
-from hitpath.analyze import analyze_trace
 from hitpath.core import HitpathError, InputError, Setting, SettingError
+from hitpath.spine import analyze_trace
 from hitpath.traces import Trace, read_trace
 
 PROMPTS: tuple[dict[str, Any], ...] = (

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from hitpath.analyze import analyze_trace
 from hitpath.core import Setting, SettingError
 from hitpath.sim.engines import make_engine
+from hitpath.spine import analyze_trace
 from hitpath.summary.estimate import check_sampled_setting, estimate_trace
 from hitpath.traces import read_trace
 from hitpath.traces.sampling import HEAD_BLOCKS, Sampler

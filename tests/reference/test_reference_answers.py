@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from hitpath.analyze import analyze, analyze_trace
 from hitpath.core import CAUSES, Setting
 from hitpath.report.document import document
+from hitpath.spine import analyze, analyze_trace
 from hitpath.traces import read_trace
 from support import shared_data, trace_of_rows, write_jsonl
 

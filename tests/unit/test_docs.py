@@ -7,14 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from hitpath.analyze import analyze_trace
 from hitpath.core import CAUSES, Setting
 from hitpath.report.document import document
+from hitpath.report.lengths import lengths_document
 from hitpath.report.sampled import sampled_document
 from hitpath.sim.engines import make_engine
+from hitpath.spine import analyze_trace
+from hitpath.summary import sum_up_lengths
 from hitpath.summary.estimate import estimate_trace
 from hitpath.traces import read_trace
 from hitpath.traces.sampling import Sampler
+from samples import examples
 from support import write_jsonl
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,6 +85,58 @@ def test_the_examples_of_the_trace_format_can_be_read(tmp_path):
     for i, line in enumerate(shown):
         trace = read_trace([str(write_jsonl(tmp_path / f"{i}.jsonl", [json.loads(line)]))])
         assert len(trace) == 1
+
+
+HITS = re.compile(
+    r"(?i:(?P<reported>reported hit)|hit) (?P<hit>[\d,]+) of (?P<prompt>[\d,]+)"
+    r"(?: bytes| tokens)?(?: with `--block-size (?P<size>\d+)`)?"
+)
+SUMS = re.compile(r"([\d,]+) requests and ([\d,]+) prompt tokens; ([\d,]+) reported as hit")
+NO_RATE = re.compile(r"([\d,]+) prompt tokens, ([\d,]+) output tokens, no hit rate")
+FIGURES = [
+    (name, ending, body, behind)
+    for name, ending, body, behind in examples()
+    if not name.startswith("trace-format: Examples")  # there the figures stand before
+    and (HITS.search(behind) or SUMS.search(behind) or NO_RATE.search(behind))
+]
+
+
+def number(text):
+    return int(text.replace(",", ""))
+
+
+@pytest.mark.parametrize(("name", "ending", "body", "behind"), FIGURES, ids=[f[0] for f in FIGURES])
+def test_the_figures_behind_the_examples(name, ending, body, behind, tmp_path):
+    path = tmp_path / f"t.{ending}"
+    path.write_text(body)
+    told = HITS.search(behind)
+    size = told["size"] if told else None
+    trace = read_trace([str(path)], block_size=number(size) if size else None)
+    if trace.identity != "lengths_only":
+        tokens = document(
+            analyze_trace(
+                trace, Setting(block_size=trace.block_size or (number(size) if size else None))
+            ),
+            None,
+        )["tokens"]
+        assert told, name
+        assert (tokens["hit"], tokens["prompt"]) == (number(told["hit"]), number(told["prompt"]))
+        return
+    tokens = lengths_document(sum_up_lengths(trace, Setting()))["tokens"]
+    asked = tokens["prompt"] - tokens["not_reported"]
+    if told:
+        assert (tokens["hit"], asked) == (number(told["hit"]), number(told["prompt"]))
+    elif sums := SUMS.search(behind):
+        assert [len(trace), tokens["prompt"], tokens["hit"]] == list(map(number, sums.groups()))
+        assert asked == tokens["prompt"]
+    else:
+        prompt, output = map(number, NO_RATE.search(behind).groups())
+        assert (tokens["prompt"], tokens["hit"]) == (prompt, None)
+        assert trace.output_tokens.sum() == output
+
+
+def test_most_examples_say_what_they_give():
+    assert len(FIGURES) >= 18
 
 
 def test_the_worked_example_of_the_six_rates(tmp_path):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from cli import call
-from hitpath.analyze import analyze_trace
 from hitpath.core import CAUSES, InputError, Setting
 from hitpath.report.explain import explain
+from hitpath.spine import analyze_trace
 from hitpath.traces import read_trace
 from hitpath.traces.synthetic import demo_rows
 from support import shared_data, trace_of_rows, write_jsonl

@@ -14,7 +14,7 @@ import pytest
 
 from hitpath.core import InputError, one_line
 from hitpath.traces import Trace, read_trace
-from hitpath.traces.files import expand, lines
+from hitpath.traces.files import expand, filled, lines
 
 ROWS = [json.dumps({"id": i, "arrival_s": i, "tokens": [1, 2, i]}) for i in range(5000)]
 PLAIN = "".join(row + "\n" for row in ROWS).encode()
@@ -296,7 +296,7 @@ def test_lines_across_the_edges_of_chunks_keep_their_numbers(tmp_path, size):
     content = b"a\n" + long + b"\n\n" + long + b"\n \nb"
     path = put(tmp_path / "t.jsonl", content)
     (source,) = expand([path])
-    found = list(lines(source))
+    found = list(filled(lines(source)))
     assert [number for number, _ in found] == [1, 2, 4, 6]
     assert [len(line) for _, line in found] == [1, size, size, 1]
 

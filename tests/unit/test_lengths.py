@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli import call
-from hitpath.analyze import analyze
-from hitpath.core import CAUSES, Setting, SettingError
+from hitpath.core import ABSENT, CAUSES, Setting, SettingError
 from hitpath.report.lengths import lengths_document, write_lengths_per_request
 from hitpath.report.rows import ledger_table
+from hitpath.spine import analyze
 from hitpath.summary import LengthsAnalysis
 from hitpath.traces import read_trace
 from support import write_jsonl
@@ -183,3 +183,35 @@ def test_sums_against_plain_fractions(tmp_path_factory, told):
 def test_a_setting_error_names_the_option(tmp_path):
     with pytest.raises(SettingError, match="--last-token"):
         analysed(tmp_path, ROWS, last_token=True)
+
+
+def test_what_text_in_bytes_reports_is_shown_apart(tmp_path):
+    """Tokens of the engine stand beside bytes, and are in none of their rates."""
+    rows = [
+        {"id": i, "arrival_s": i, "prompt": "one prompt of forty bytes, near enough."}
+        | {"reported": {"cached_tokens": hit, "prompt_tokens": 10, "counting": "inclusive"}}
+        for i, hit in enumerate([0, 8])
+    ]
+    rows.append({"id": 2, "arrival_s": 2, "prompt": "other", "reported": {"cached_tokens": 3}})
+    path = str(write_jsonl(tmp_path / "t.jsonl", rows))
+    found = analyze([path], Setting(block_size=1))
+    assert found.ledger.rungs.reported.tolist() == [ABSENT] * 3
+    assert (found.apart.num_requests, found.apart.hit_tokens) == (2, 8)
+    assert found.apart.hit_rate == 8 / 20
+    shown = call("analyze", path)
+    assert "40.00 %" in shown.text
+    assert "2 requests, in the engine's tokens" in shown.text
+
+
+def test_a_server_that_leaves_zeros_out_is_suspected(tmp_path):
+    """vLLM before 0.24 reports no hit of 0: the rate over who reports is too high."""
+    rows = [
+        {"id": i, "arrival_s": i, "prompt_tokens": 10, "reported": {"cached_tokens": hit}}
+        for i, hit in enumerate([None, 4, 8])
+    ]
+    suspected = "some servers leave a hit of 0 out"
+    assert any(suspected in note for note in analysed(tmp_path, rows).warnings)
+    rows[0]["reported"] = {"cached_tokens": 0}
+    assert not any(suspected in note for note in analysed(tmp_path, rows).warnings)
+    rows[1]["reported"] = {}
+    assert not any(suspected in note for note in analysed(tmp_path, rows).warnings)

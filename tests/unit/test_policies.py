@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitpath.analyze import analyze_trace
 from hitpath.core import Setting, SettingError
 from hitpath.routing.policies import PrefixRouter, make_policy
+from hitpath.spine import analyze_trace
 from support import trace_of_rows
 
 SESSIONS = [None, "a", "b", "a", None, "c", "b", "a", None, "d"] * 20

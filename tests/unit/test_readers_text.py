@@ -17,9 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hitpath.analyze import analyze_trace
 from hitpath.core import ABSENT, InputError, Setting, SettingError
 from hitpath.report.document import document
+from hitpath.spine import analyze_trace
+from hitpath.summary import sum_up_lengths
 from hitpath.traces import Trace, TraceBuilder, read_trace
 from hitpath.traces.conversations import render_replies
 from hitpath.traces.detect import FORMATS
@@ -28,7 +29,7 @@ from hitpath.traces.openai_requests import Usage, take_usage
 from hitpath.traces.otel_genai import FORMAT as OTEL
 from hitpath.traces.rows import Row
 from hitpath.traces.sources import Input, ReadOptions
-from support import shared_data
+from support import shared_data, trace_of_rows
 
 GONE = object()
 USER = {"role": "user", "content": "Hi"}
@@ -863,7 +864,44 @@ def mutated(draw: st.DrawFn) -> bytes:
     return bytes(data)
 
 
-FUZZED = [*ALL_ROWS.values(), [otlp_document()], [span(1, [USER])], [SWE_OLD], [SWE]]
+def otlp_events() -> dict[str, Any]:
+    """The same with its messages in events, in the older forms, and with lengths only."""
+    document = otlp_document()
+    spans = document["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    messages = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "Hi"}]}])
+    for n, (name, told) in enumerate(
+        [
+            ("gen_ai.client.inference.operation.details", {"gen_ai.input.messages": messages}),
+            ("gen_ai.user.message", {"content": '[{"text": "Hi"}]'}),
+            ("gen_ai.user.message", {"gen_ai.event.content": '{"content": "Hi"}'}),
+            ("gen_ai.content.prompt", {"gen_ai.prompt": "Hi"}),
+        ]
+    ):
+        counts = {"gen_ai.usage.input_tokens": 9, "gen_ai.usage.cache_read_input_tokens": 0}
+        added = otlp_span(5 + n, {"gen_ai.operation.name": "chat", **counts})
+        attributes = [{"key": k, "value": otlp(v)} for k, v in told.items()]
+        answer = [{"key": "message", "value": otlp('{"content": "Hello"}')}]
+        added["events"] = [
+            {"name": name, "attributes": attributes},
+            {"name": "gen_ai.choice", "attributes": answer},
+        ]
+        spans.append(added)
+    indexed = {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "Hi"}
+    spans.append(otlp_span(9, {"llm.request.type": "chat", **indexed}))
+    return document
+
+
+LENGTHS = span(1, [], **{"gen_ai.usage.input_tokens": 9, "gen_ai.usage.cache_read.input_tokens": 4})
+del LENGTHS["attributes"]["gen_ai.input.messages"]
+FUZZED = [
+    *ALL_ROWS.values(),
+    [otlp_document()],
+    [otlp_events()],
+    [span(1, [USER])],
+    [LENGTHS],
+    [SWE_OLD],
+    [SWE],
+]
 
 
 @settings(max_examples=400)
@@ -877,6 +915,20 @@ def test_any_input_gives_a_trace_or_an_error_of_ours(data, skip):
         except (InputError, SettingError):
             return
     assert len(trace)
+    if trace.identity == "lengths_only":
+        sum_up_lengths(trace, Setting())  # checks its own sums
+        return
     tokens = document(analyze_trace(trace, Setting()), None)["tokens"]
     causes = [n for n in tokens["causes"].values() if n is not None]
     assert tokens["hit"] + sum(causes) + tokens["unexplained"] == tokens["prompt"]
+
+
+def test_a_cache_salt_in_a_body_isolates(tmp_path):
+    """vLLM and SGLang take `cache_salt` in the body: prompts under two salts share nothing."""
+    body = {"model": "m", "messages": [{"role": "user", "content": "the same words " * 9}]}
+    rows = [body, {**body, "cache_salt": "a"}, {**body, "cache_salt": "a"}]
+    trace = trace_of_rows(tmp_path, rows)
+    assert [trace.contexts[c].salt for c in trace.context] == [None, "a", "a"]
+    hits = analyze_trace(trace, Setting(block_size=1)).ledger.hit.tolist()
+    assert hits[:2] == [0, 0]
+    assert hits[2] == trace.prompt_tokens[2]

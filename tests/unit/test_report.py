@@ -10,13 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from hitpath.analyze import analyze_trace
 from hitpath.core import CAUSES, OutputError, Setting
 from hitpath.cost.models import load_model
 from hitpath.report.document import document
 from hitpath.report.output import write_whole
 from hitpath.report.rows import write_ledger, write_per_request
 from hitpath.report.terminal import print_report
+from hitpath.spine import analyze_trace
 from hitpath.traces.synthetic import demo_rows
 from support import trace_of_rows
 

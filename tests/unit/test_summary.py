@@ -5,8 +5,8 @@ import json
 import pytest
 
 from cli import call
-from hitpath.analyze import analyze, analyze_trace
 from hitpath.core import Setting, SettingError
+from hitpath.spine import analyze, analyze_trace
 from support import trace_of_rows
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cli import call
-from hitpath.analyze import analyze_trace
-from hitpath.core import InputError, Setting, SettingError
+from hitpath.core import ABSENT, InputError, Setting
+from hitpath.spine import analyze_trace
 from hitpath.text.tokenizer import load_tokenizer
 from hitpath.traces import read_trace
 from support import shared_data, write_jsonl
@@ -87,12 +87,6 @@ def test_messages_that_a_template_refuses_are_named(tmp_path):
     assert error.value.field.startswith("messages")
 
 
-def test_formats_whose_text_stays_bytes_refuse_it():
-    path = str(shared_data("otel_genai/simple_chain.json"))
-    with pytest.raises(SettingError, match="not for otel-genai traces yet"):
-        read_trace([path], tokenizer=load_tokenizer(TEKKEN))
-
-
 def test_request_bodies_and_flat_prompts_take_it(tmp_path):
     tokenizer = load_tokenizer(TEKKEN)
     rows = [
@@ -114,3 +108,262 @@ def test_request_bodies_and_flat_prompts_take_it(tmp_path):
     head, tail = tokenizer.prompt_frame
     expected = np.concatenate([head, tokenizer.encode(text), tail])
     assert np.array_equal(flat.prompts.flat[: len(expected)], expected)
+
+
+# --- conversations: ShareGPT, OpenTelemetry, SWE-agent ---
+
+
+CHATML = (
+    "{% for t in tools or [] %}<tool>{{ t.function.name }}</tool>{% endfor %}"
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n"
+    "{% if m.role == 'nobody' %}{{ raise_exception('no such role') }}{% endif %}"
+    "{{ m.content }}{% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}{% endfor %}"
+    "{% if m.tool_call_id %}<of>{{ m.tool_call_id }}{% endif %}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A model folder: a byte-level BPE with a chat template."""
+    tokenizers = pytest.importorskip("tokenizers")
+    byte_level = tokenizers.pre_tokenizers.ByteLevel
+    trained = tokenizers.Tokenizer(tokenizers.models.BPE())
+    trained.pre_tokenizer = byte_level(add_prefix_space=False)
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=400, initial_alphabet=byte_level.alphabet(), show_progress=False
+    )
+    trained.train_from_iterator(["It keeps keys and values of a common beginning."] * 9, trainer)
+    trained.add_special_tokens(["<|im_start|>", "<|im_end|>"])
+    folder = tmp_path_factory.mktemp("model")
+    trained.save(str(folder / "tokenizer.json"))
+    config = {"chat_template": CHATML, "eos_token": "<|im_end|>"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    return load_tokenizer(str(folder))
+
+
+def chatml(messages, tools=()):
+    """The template, written a second time."""
+    text = "".join(f"<tool>{name}</tool>" for name in tools)
+    for m in messages:
+        calls = "".join(f"<call>{json.dumps(c)}" for c in m.get("calls", ()))
+        of = f"<of>{m['of']}" if "of" in m else ""
+        text += f"<|im_start|>{m['role']}\n{m['content']}{calls}{of}<|im_end|>\n"
+    return text + "<|im_start|>assistant\n"
+
+
+def prompts_of(trace):
+    return [p.tolist() for p in np.split(trace.prompts.flat, trace.prompts.offsets[1:-1])]
+
+
+def outputs_of(trace):
+    return [p.tolist() for p in np.split(trace.outputs.flat, trace.outputs.offsets[1:-1])]
+
+
+def written(tmp_path, value):
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(value))
+    return str(path)
+
+
+QUESTIONS = [f"What is a prefix cache, {n}? It keeps keys and values. " * 8 for n in range(5)]
+ANSWERS = [f"Answer {n}: a common beginning is computed once. " * 6 for n in range(5)]
+
+
+def turns(count):
+    """Messages up to question `count`, that is with all answers before."""
+    told = []
+    for n in range(count + 1):
+        told.append({"role": "user", "content": QUESTIONS[n]})
+        if n < count:
+            told.append({"role": "assistant", "content": ANSWERS[n]})
+    return told
+
+
+def sharegpt():
+    pairs = zip(QUESTIONS, ANSWERS, strict=True)
+    told = [{"from": s, "value": v} for q, a in pairs for s, v in (("human", q), ("gpt", a))]
+    return [{"id": "c", "conversations": told}]
+
+
+def swe_agent():
+    steps = [
+        {"query": turns(n), "response": ANSWERS[n], "action": "x", "observation": ""}
+        for n in range(5)
+    ]
+    return {"trajectory": steps, "history": []}
+
+
+def swe_agent_history():
+    told = [*turns(4), {"role": "assistant", "content": ANSWERS[4]}]
+    return {"trajectory": [], "history": told}
+
+
+def spans():
+    def span(n):
+        return {
+            "trace_id": "t",
+            "span_id": f"s{n}",
+            "start_time": f"2026-02-26T10:00:0{n}Z",
+            "attributes": {
+                "gen_ai.operation.name": "chat",
+                "gen_ai.input.messages": [
+                    {"role": m["role"], "parts": [{"type": "text", "content": m["content"]}]}
+                    for m in turns(n)
+                ],
+                "gen_ai.output.messages": [{"role": "assistant", "content": ANSWERS[n]}],
+            },
+        }
+
+    return {"spans": [span(n) for n in range(5)]}
+
+
+CONVERSATIONS = [sharegpt, swe_agent, swe_agent_history, spans]
+
+
+@pytest.mark.parametrize("make", CONVERSATIONS)
+def test_conversations_are_the_tokens_of_each_whole_turn(tmp_path, model, make):
+    trace = read_trace([written(tmp_path, make())], tokenizer=model)
+    assert trace.identity == "tokens"
+    assert prompts_of(trace) == [model.encode(chatml(turns(n))).tolist() for n in range(5)]
+    assert outputs_of(trace) == [model.encode(a + "<|im_end|>").tolist() for a in ANSWERS]
+    assert not any("byte" in note for note in trace.notes)
+    ledger = analyze_trace(trace, Setting(outputs="insert", block_size=1)).ledger
+    # Of each turn but the first only the newline after the answer and the question are new.
+    new = [len(model.encode("\n" + chatml(turns(n)[-1:]))) for n in range(1, 5)]
+    assert (ledger.prompt - ledger.hit)[1:].tolist() == new
+
+
+@pytest.mark.parametrize("make", CONVERSATIONS)
+def test_conversations_with_a_bundled_tokenizer(tmp_path, make):
+    tokenizer = load_tokenizer(TEKKEN)
+    trace = read_trace([written(tmp_path, make())], tokenizer=tokenizer)
+    whole = [tokenizer.encode(tokenizer.render_chat(turns(n), None)).tolist() for n in range(5)]
+    assert prompts_of(trace) == whole
+
+
+@pytest.mark.parametrize("make", CONVERSATIONS)
+def test_each_turn_tokenises_little_more_than_what_is_new(tmp_path, model, make, monkeypatch):
+    given = []
+    encode = type(model).encode
+    monkeypatch.setattr(
+        type(model), "encode", lambda self, text: given.append(len(text)) or encode(self, text)
+    )
+    read_trace([written(tmp_path, make())], tokenizer=model)
+    turn_chars = [len(chatml(turns(n))) for n in range(5)]
+    assert sum(given) < turn_chars[-1] + sum(map(len, ANSWERS)) + 5 * 700
+    assert sum(given) < 0.7 * sum(turn_chars)
+
+
+@pytest.mark.parametrize(
+    ("value", "field"),
+    [
+        (
+            [{"id": "c", "conversations": [{"from": "nobody", "value": "x"},
+                                           {"from": "gpt", "value": "y"}]}],
+            "conversations",
+        ),
+        (
+            {"trajectory": [{"query": [{"role": "user", "content": [{"type": "image_url"}]}]}],
+             "history": []},
+            "trajectory[0].query[0].content[0]",
+        ),
+        (
+            {"trajectory": [], "history": [{"role": "user", "content": {"a": 1}},
+                                           {"role": "assistant", "content": "x"}]},
+            "history[0].content",
+        ),
+        (
+            {"spans": [{"span_id": "s", "start_time": 1, "attributes": {
+                "gen_ai.system_instructions": "Be brief.",
+                "gen_ai.input.messages": [{"role": "user", "content": [{"type": "image"}]}]}}]},
+            "spans[0].attributes.gen_ai.input.messages[0].content[0]",
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_tokenizer_cannot_take_is_named_as_in_the_row(tmp_path, model, value, field):
+    with pytest.raises(InputError) as error:
+        read_trace([written(tmp_path, value)], tokenizer=model)
+    assert error.value.field == field
+    assert read_trace([written(tmp_path, value)]).identity == "text", "bytes take anything"
+
+
+def test_tool_calls_reach_the_template(tmp_path, model):
+    call = {"name": "f", "arguments": {"a": 1}}
+    said = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": "so", "calls": [call]},
+        {"role": "tool", "content": "3", "of": "c"},
+        {"role": "user", "content": "and"},
+    ]
+    expected = [model.encode(chatml(said, ["f"])).tolist()]
+    span = {
+        "span_id": "s",
+        "start_time": 1,
+        "attributes": {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.tool.definitions": [{"type": "function", "name": "f", "parameters": {}}],
+            "gen_ai.input.messages": [
+                {"role": "user", "parts": [{"type": "text", "content": "go"}]},
+                {"role": "assistant", "parts": [
+                    {"type": "text", "content": "so"},
+                    {"type": "tool_call", "id": "c", "name": "f", "arguments": {"a": 1}}]},
+                {"role": "tool", "parts": [
+                    {"type": "tool_call_response", "id": "c", "response": "3"}]},
+                {"role": "user", "parts": [{"type": "text", "content": "and"}]},
+            ],
+            "gen_ai.output.messages": [
+                {"role": "assistant", "parts": [
+                    {"type": "tool_call", "id": "d", "name": "f", "arguments": {}}]}],
+            "gen_ai.usage.output_tokens": 12,
+        },
+    }  # fmt: skip
+    trace = read_trace([written(tmp_path, {"spans": [span]})], tokenizer=model)
+    assert prompts_of(trace) == expected
+    # A call is rendered by the template in the next turn only: its length is as reported.
+    assert (trace.has_output.tolist(), trace.output_tokens.tolist()) == ([False], [12])
+
+    calls = [{"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}]
+    history = [
+        {"role": "user", "content": "go", "agent": "main"},
+        {"role": "assistant", "content": "so", "tool_calls": calls, "thought": "x"},
+        {"role": "tool", "content": "3", "tool_call_ids": ["c"]},
+        {"role": "user", "content": [{"type": "text", "text": "and"}]},
+        {"role": "assistant", "content": "done", "tool_calls": calls},
+    ]
+    expected = [model.encode(chatml(said[:n])).tolist() for n in (1, 4)]
+    run = {"trajectory": [], "history": history}
+    trace = read_trace([written(tmp_path, run)], tokenizer=model)
+    assert prompts_of(trace) == expected
+    assert trace.output_tokens.tolist() == [ABSENT, ABSENT]
+    query = {"trajectory": [{"query": history[:4], "response": "x"}], "history": []}
+    trace = read_trace([written(tmp_path, query)], tokenizer=model)
+    assert prompts_of(trace) == expected[1:]
+
+
+def test_reports_of_spans_are_compared_once_the_units_agree(tmp_path, model):
+    told = spans()
+    lengths = [len(model.encode(chatml(turns(n)))) for n in range(5)]
+    names = "gen_ai.usage.input_tokens", "gen_ai.usage.cache_read.input_tokens"
+    for n, span in enumerate(told["spans"]):
+        span["attributes"] |= {names[0]: lengths[n] - (n == 3), names[1]: 16 * n}
+    told["spans"][4]["attributes"] |= {
+        names[1]: None, "gen_ai.usage.cache_read_input_tokens": 9, "gen_ai.system": "anthropic"
+    }  # fmt: skip
+    trace = read_trace([written(tmp_path, told)], tokenizer=model)
+    assert trace.reported_hit.tolist() == [0, 16, 32, 48, 9]
+    assert list(trace.excluded) == [3], "its count of the prompt is another"
+    assert any(note.startswith("1 spans do not tell whether") for note in trace.notes)
+    in_bytes = read_trace([written(tmp_path, told)])
+    assert in_bytes.reported_hit.tolist() == [ABSENT] * 5
+    assert not in_bytes.excluded
+
+
+def test_shared_spans_take_a_tokenizer(model):
+    path = shared_data("otel_genai/prefix_sharing_example.json")
+    trace = read_trace([str(path)], tokenizer=model)
+    recorded = [
+        json.loads(span["attributes"]["gen_ai.input.messages"])
+        for span in json.loads(path.read_text())["spans"]
+    ]
+    assert prompts_of(trace) == [model.encode(chatml(m)).tolist() for m in recorded]

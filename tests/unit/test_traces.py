@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hitpath.analyze import analyze_trace
 from hitpath.core import ABSENT, InputError, Setting, SettingError
+from hitpath.spine import analyze_trace
 from hitpath.summary import Analysis
 from hitpath.traces import Trace, read_trace
 from support import shared_data

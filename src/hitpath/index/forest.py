@@ -303,6 +303,6 @@ def symbols_are_prefixes(symbols: Symbols, forest: Forest) -> bool:
     distinct = int(forest.tree.length.sum())
     seen = np.zeros(2 * distinct if forest.tree.num_roots == 1 else 0, dtype=np.bool_)
     large = _num_large(symbols, forest.tree, len(seen))
-    size = 1 << max(4, (2 * large).bit_length())
+    size = 1 << max(4, (2 * int(large)).bit_length())
     slots, slot_roots = (np.full(size, ABSENT, dtype=np.int64) for _ in range(2))
     return not _has_repeats(symbols, forest.tree, seen, slots, slot_roots)

@@ -3,6 +3,7 @@
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
@@ -11,6 +12,7 @@ import msgspec
 from hitpath.core import Setting
 from hitpath.cost.models import load_model
 from hitpath.report.output import write_whole
+from hitpath.report.pictures.files import picture_files
 from hitpath.report.run import Job, Outputs, page_console, run
 from hitpath.traces.synthetic import demo_rows
 
@@ -28,13 +30,13 @@ _SETTING = Setting(
 )
 
 
-def run_demo(out: str | None, seed: int, svg: str | None) -> None:
+def run_demo(out: str | None, seed: int, svg: Sequence[str]) -> None:
     """Make the workload (kept at `out` if given), analyse it and print the page."""
     model = load_model("llama-3.1-8b", "bf16")
     with tempfile.TemporaryDirectory() as folder:
         path = out if out is not None else str(Path(folder) / "demo.jsonl")
         write_whole(path, lambda file: _write_rows(file, seed))
-        run(Job([path], _SETTING, model, False, Outputs(svg=svg)))
+        run(Job([path], _SETTING, model, False, Outputs(pictures=picture_files(svg, ()))))
     me = "hitpath" if shutil.which("hitpath") else sys.argv[0]
     page_console(soft_wrap=True).print(
         "This is a made-up hour of four applications (chat, coding agent, retrieval, and forms "

@@ -10,6 +10,7 @@ from hitpath.accounting.rates import Group, ratio
 from hitpath.core import ABSENT, CAUSES, RUNG_NAMES
 from hitpath.cost.models import ModelKV
 from hitpath.sim.curve import Curve
+from hitpath.sim.owners import SharedPairs
 from hitpath.sim.reuse import TTLS_S
 from hitpath.summary import Analysis
 from hitpath.traces.table import Ints, Trace
@@ -32,6 +33,9 @@ def document(analysis: Analysis, model: ModelKV | None) -> dict[str, Any]:
         "hit_rate": asdict(analysis.hit_rate),
         "steady": asdict(analysis.steady),
         "modelled_hit_rate": asdict(analysis.modelled),
+        "reported_apart": None
+        if analysis.apart is None
+        else {**asdict(analysis.apart), "hit_rate": analysis.apart.hit_rate},
         "tokens": tokens_part(analysis),
         "ladder": ladder_part(analysis),
         "curve": _curve(analysis),
@@ -53,6 +57,7 @@ def document(analysis: Analysis, model: ModelKV | None) -> dict[str, Any]:
             "held_once_tokens": analysis.held_once_tokens,
             "factor": ratio(ledger.total(ledger.prompt), analysis.held_once_tokens),
         },
+        "shared_pairs": _pairs(analysis.pairs),
         "shared_prefixes": [asdict(prefix) for prefix in analysis.prefixes],
         "reuse_gaps": _gaps(analysis),
         "by": {name: groups_part(groups) for name, groups in analysis.groups.items()},
@@ -216,6 +221,18 @@ def clock_of(trace: Trace) -> str:
     if not trace.has_times:
         return "none"
     return "one a session" if trace.own_clocks else "common"
+
+
+def _pairs(pairs: SharedPairs | None) -> dict[str, Any] | None:
+    if pairs is None:
+        return None
+    return {
+        "label": pairs.label,
+        "num_pairs": len(pairs.pairs),
+        "own_tokens": pairs.own_tokens,
+        "unnamed_tokens": pairs.unnamed_tokens,
+        "pairs": [asdict(pair) for pair in pairs.pairs[:MOST_GROUPS]],
+    }
 
 
 def _gaps(analysis: Analysis) -> dict[str, Any] | None:

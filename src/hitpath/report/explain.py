@@ -1,5 +1,6 @@
 """`hitpath explain`: one request's ladder, its nearest relative, and where the two part."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -7,12 +8,12 @@ import numpy as np
 from rich.console import Group
 from rich.text import Text
 
-from hitpath.analyze import analyze
 from hitpath.core import ABSENT, CAUSES, RUNG_NAMES, InputError, Setting
 from hitpath.report.output import STDOUT
 from hitpath.report.run import print_page, write_json
 from hitpath.report.text_parts import Page, count, label, seconds, table
 from hitpath.sim.rungs import root_codes
+from hitpath.spine import analyze
 from hitpath.summary import Analysis, LengthsAnalysis
 from hitpath.summary.lengths import NO_IDENTITY
 from hitpath.traces.table import Trace
@@ -59,9 +60,15 @@ class Explanation:
     relative: Relative | None
 
 
-def run_explain(traces: list[str], request: str, setting: Setting, json_file: str | None) -> None:
+def run_explain(
+    traces: list[str],
+    request: str,
+    setting: Setting,
+    json_file: str | None,
+    mapping: Sequence[str] = (),
+) -> None:
     """Analyse, then explain one request. Raises HitpathError; an unknown id is one."""
-    analysis = analyze(traces, setting)
+    analysis = analyze(traces, setting, mapping=mapping)
     if isinstance(analysis, LengthsAnalysis):
         raise InputError(analysis.trace.format, "", f"nothing to explain: {NO_IDENTITY}")
     found = explain(analysis, request)

@@ -1,20 +1,16 @@
 """One command's work: progress on a terminal, the analysis, then all outputs."""
 
-import io
 import os
-import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
 import msgspec
-from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 
 from hitpath._jit import nothing_compiled_yet
-from hitpath.analyze import analyze, estimate
 from hitpath.core import OutputError, Progress, ReaderGone, Setting, SettingError
 from hitpath.cost.models import ModelKV
 from hitpath.report.document import document
@@ -23,15 +19,22 @@ from hitpath.report.lengths import (
     write_lengths_ledger,
     write_lengths_per_request,
 )
+from hitpath.report.observed import check_observable, observed_document
 from hitpath.report.output import STDOUT, check_writable, write_whole
+from hitpath.report.pictures.files import PictureFile
 from hitpath.report.rows import write_ledger, write_per_request
 from hitpath.report.sampled import print_sampled, sampled_document
 from hitpath.report.terminal import NARROWEST, WIDTH, print_report
 from hitpath.report.terminal_lengths import print_lengths
+from hitpath.report.terminal_observed import print_observed
 from hitpath.report.text_parts import Page
-from hitpath.summary import Analysis, LengthsAnalysis
-from hitpath.summary.lengths import NO_IDENTITY
+from hitpath.spine import analyze, estimate
+from hitpath.summary import Analysis, Estimate, LengthsAnalysis
+from hitpath.traces import open_inputs
+from hitpath.traces.detect import statistics_in
+from hitpath.traces.engine_logs import Observed, observe
 from hitpath.traces.files import expand
+from hitpath.traces.sources import Input
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +45,25 @@ class Outputs:
     json: str | None = None
     per_request: str | None = None
     ledger: str | None = None
-    svg: str | None = None
     html: str | None = None
     command: str = ""
+    pictures: tuple[PictureFile, ...] = ()
+    show_text: bool = False
 
     def files(self) -> list[str]:
         """Every output that was asked for."""
-        all_of_them = (self.json, self.per_request, self.ledger, self.svg, self.html)
-        return [path for path in all_of_them if path is not None]
+        all_of_them = (self.json, self.per_request, self.ledger, self.html)
+        files = [path for path in all_of_them if path is not None]
+        return [*files, *(picture.path for picture in self.pictures)]
+
+    def of_requests(self) -> list[tuple[str, str | None]]:
+        """(option, path) of the outputs that only a whole trace has."""
+        return [
+            ("--per-request", self.per_request),
+            ("--ledger", self.ledger),
+            ("--html", self.html),
+            *((picture.option, picture.path) for picture in self.pictures),
+        ]
 
     def page_wanted(self) -> bool:
         """Not where standard output is taken, or closed with the results going to files."""
@@ -58,15 +72,26 @@ class Outputs:
 
     def check(self, inputs: list[str]) -> None:
         """Raise OutputError where two outputs would share one file, or one is an input."""
-        read = {source.path.resolve() for source in expand(inputs) if source.path is not None}
-        taken: set[object] = set()
-        for path in self.files():
-            place = path if path == STDOUT else check_writable(path)
-            if place in taken:
-                raise OutputError(path, "named for two outputs")
-            if place in read:
-                raise OutputError(path, "is an input of this analysis")
-            taken.add(place)
+        check_outputs(self.files(), inputs)
+        if self.show_text and self.html is None:
+            raise SettingError("--show-text", "puts text into a page; name one with --html")
+        if any(picture.kind == "png" for picture in self.pictures):
+            from hitpath.report.pictures.png import check_png
+
+            check_png()
+
+
+def check_outputs(files: list[str], inputs: list[str]) -> None:
+    """Raise OutputError where two outputs would share one file, or one is an input."""
+    read = {source.path.resolve() for source in expand(inputs) if source.path is not None}
+    taken: set[object] = set()
+    for path in files:
+        place = path if path == STDOUT else check_writable(path)
+        if place in taken:
+            raise OutputError(path, "named for two outputs")
+        if place in read:
+            raise OutputError(path, "is an input of this command")
+        taken.add(place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,43 +103,67 @@ class Job:
     model: ModelKV | None
     skip_bad_rows: bool
     outputs: Outputs
+    mapping: Sequence[str] = ()
 
 
 def run(job: Job) -> None:
     """Analyse, write every file, then print the page unless standard output is taken."""
     job.outputs.check(job.traces)
-    announce_compilation()
-    if job.setting.sample_frac is not None:
-        _run_estimate(job)
-        return
-    with _progress() as progress:
-        analysis = analyze(
-            job.traces, job.setting, skip_bad_rows=job.skip_bad_rows, progress=progress
-        )
-    if isinstance(analysis, LengthsAnalysis):
-        write_lengths_outputs(analysis, job.outputs)
+    with shown_progress() as progress:
+        inputs = open_inputs(job.traces, progress)
+        if not job.mapping and statistics_in(inputs):
+            found: Observed | Estimate | Analysis | LengthsAnalysis = _observed(job, inputs)
+        else:
+            announce_compilation()
+            found = _analysed(job, inputs, progress)
+    if isinstance(found, Observed):
+        write_observed(found, job.outputs)
+    elif isinstance(found, Estimate):
+        write_estimate(found, job.model, job.outputs)
+    elif isinstance(found, LengthsAnalysis):
+        write_lengths_outputs(found, job.outputs)
     else:
-        write_outputs(analysis, job.model, job.outputs)
+        write_outputs(found, job.model, job.outputs)
 
 
-def _run_estimate(job: Job) -> None:
-    outputs = job.outputs
-    for option, path in (
-        ("--per-request", outputs.per_request),
-        ("--ledger", outputs.ledger),
-        ("--svg", outputs.svg),
-        ("--html", outputs.html),
-    ):
-        if path is not None:
-            raise SettingError(option, "needs the whole trace; leave out --sample")
-    with _progress() as progress:
-        estimated = estimate(
-            job.traces, job.setting, skip_bad_rows=job.skip_bad_rows, progress=progress
-        )
+def _observed(job: Job, inputs: Sequence[Input]) -> Observed:
+    """What an engine's log or metrics tell, or a SettingError for what needs requests."""
+    check_observable(job.setting, job.model, job.outputs.of_requests())
+    return observe(inputs, skip_bad_rows=job.skip_bad_rows)
+
+
+def _analysed(
+    job: Job, inputs: Sequence[Input], progress: Progress | None
+) -> Estimate | Analysis | LengthsAnalysis:
+    is_sampled = job.setting.sample_frac is not None
+    if is_sampled:
+        for option, path in job.outputs.of_requests():
+            if path is not None:
+                raise SettingError(option, "needs the whole trace; leave out --sample")
+    return (estimate if is_sampled else analyze)(
+        job.traces,
+        job.setting,
+        skip_bad_rows=job.skip_bad_rows,
+        mapping=job.mapping,
+        progress=progress,
+        inputs=inputs,
+    )
+
+
+def write_observed(observed: Observed, outputs: Outputs) -> None:
+    """The document and the page of an engine's statistics."""
     if outputs.json is not None:
-        write_json(outputs.json, sampled_document(estimated, job.model))
+        write_json(outputs.json, observed_document(observed))
     if outputs.page_wanted():
-        print_page(lambda page: print_sampled(estimated, job.model, page))
+        print_page(lambda page: print_observed(observed, page))
+
+
+def write_estimate(estimated: Estimate, model: ModelKV | None, outputs: Outputs) -> None:
+    """The document and the page of a sampled trace."""
+    if outputs.json is not None:
+        write_json(outputs.json, sampled_document(estimated, model))
+    if outputs.page_wanted():
+        print_page(lambda page: print_sampled(estimated, model, page))
 
 
 def write_json(path: str, content: dict[str, Any] | list[Any]) -> None:
@@ -131,33 +180,37 @@ def write_outputs(analysis: Analysis, model: ModelKV | None, outputs: Outputs) -
         write_whole(outputs.per_request, lambda file: write_per_request(analysis, file))
     if outputs.ledger is not None:
         write_whole(outputs.ledger, lambda file: write_ledger(analysis, file))
-    if outputs.svg is not None:
-        picture = _picture(lambda page: print_report(analysis, model, page))
-        write_whole(outputs.svg, lambda file: _write_line(file, picture))
-    if outputs.html is not None:
-        from hitpath.report.html import render_html  # jinja2, for this output only
-
-        html = render_html(analysis, model, outputs.command)
-        write_whole(outputs.html, lambda file: _write_line(file, html))
+    _write_pages(analysis, model, outputs)
     if outputs.page_wanted():
         print_page(lambda page: print_report(analysis, model, page))
 
 
 def write_lengths_outputs(analysis: LengthsAnalysis, outputs: Outputs) -> None:
     """The same for a trace of lengths only, or a SettingError for what needs prompts."""
-    if outputs.html is not None:
-        raise SettingError("--html", f"needs prompts: {NO_IDENTITY}")
     if outputs.json is not None:
         write_json(outputs.json, lengths_document(analysis))
     if outputs.per_request is not None:
         write_whole(outputs.per_request, lambda file: write_lengths_per_request(analysis, file))
     if outputs.ledger is not None:
         write_whole(outputs.ledger, lambda file: write_lengths_ledger(analysis, file))
-    if outputs.svg is not None:
-        picture = _picture(lambda page: print_lengths(analysis, page))
-        write_whole(outputs.svg, lambda file: _write_line(file, picture))
+    _write_pages(analysis, None, outputs)
     if outputs.page_wanted():
         print_page(lambda page: print_lengths(analysis, page))
+
+
+def _write_pages(
+    analysis: Analysis | LengthsAnalysis, model: ModelKV | None, outputs: Outputs
+) -> None:
+    """Pictures and the HTML page; what they need is loaded for them only."""
+    if outputs.pictures:
+        from hitpath.report.pictures.write import write_pictures
+
+        write_pictures(outputs.pictures, analysis, model)
+    if outputs.html is not None:
+        from hitpath.report.html import render_html
+
+        html = render_html(analysis, model, outputs.command, outputs.show_text)
+        write_whole(outputs.html, lambda file: _write_line(file, html))
 
 
 def _write_line(file: IO[bytes], text: bytes) -> None:
@@ -187,18 +240,6 @@ def print_page(show: Callable[[Page], None]) -> None:
         raise OutputError("stdout", f"cannot be written: {error.strerror}") from error
 
 
-def _picture(show: Callable[[Page], None]) -> bytes:
-    page = Page(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
-    show(page)
-    return page.export_svg(title="hitpath analyze", code_format=_svg_format()).encode()
-
-
-def _svg_format() -> str:
-    """rich's template without its fonts from elsewhere: a page of ours loads nothing."""
-    local = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
-    return local.replace("Fira Code", "DejaVu Sans Mono, Menlo, Consolas")
-
-
 def announce_compilation() -> None:
     """Say once a machine why the first run is slow."""
     if sys.stderr is not None and nothing_compiled_yet():
@@ -210,7 +251,7 @@ def announce_compilation() -> None:
 
 
 @contextmanager
-def _progress() -> Iterator[Progress | None]:
+def shown_progress() -> Iterator[Progress | None]:
     """A bar on standard error, only where a person looks at it."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None

@@ -133,6 +133,10 @@ def _rates(analysis: Analysis) -> RenderableType:
     if _has_reports(analysis):
         modelled: HitRates = analysis.modelled
         shown.add_row("modelled, token-weighted", percent(modelled.token_weighted), "–", "", "")
+    if analysis.apart is not None:
+        told = analysis.apart
+        meaning = f"{told.num_requests:,} requests, in the engine's tokens: not comparable"
+        shown.add_row("reported", percent(told.hit_rate), "–", "", Text(meaning, style="dim"))
     return shown
 
 

@@ -9,6 +9,7 @@ from rich.text import Text
 from hitpath.accounting.rates import ratio
 from hitpath.report.terminal_parts import MOST_GROUP_ROWS, group_table
 from hitpath.report.text_parts import bar, count, label, percent, seconds, table
+from hitpath.sim.owners import SharedPairs
 from hitpath.sim.reuse import TTLS_S, ReuseGaps
 from hitpath.summary import Analysis
 
@@ -16,6 +17,8 @@ from hitpath.summary import Analysis
 def sharing_sections(analysis: Analysis) -> Iterable[tuple[str, RenderableType]]:
     """(title, part) of every section that this trace can fill."""
     yield "Sharing", _sharing(analysis)
+    if analysis.pairs is not None and analysis.pairs.pairs:
+        yield f"Who shares with whom, by {analysis.pairs.label}", _pairs(analysis.pairs)
     if analysis.groups["turn"]:
         yield (
             "By turn of the session",
@@ -58,6 +61,27 @@ def _sharing(analysis: Analysis) -> RenderableType:
         share = ratio(tokens, total)
         shown.add_row(name, count(tokens), percent(share), bar(share, 20, "green"))
     return Lines(*lines, shown)
+
+
+def _pairs(found: SharedPairs) -> RenderableType:
+    total = sum(pair.hit_tokens for pair in found.pairs) + found.unnamed_tokens
+    shown = table(f"{found.label}<", "hits what was first computed by<", "tokens", "share", "=")
+    for pair in found.pairs[:MOST_GROUP_ROWS]:
+        share = ratio(pair.hit_tokens, total)
+        own = pair.name == pair.brought_by
+        by = Text("itself", style="dim") if own else label(pair.brought_by)
+        style = "green" if own else "yellow"
+        cells = (count(pair.hit_tokens), percent(share), bar(share, 20, style))
+        shown.add_row(label(pair.name), by, *cells)
+    rest = found.pairs[MOST_GROUP_ROWS:]
+    if rest:
+        tokens = sum(pair.hit_tokens for pair in rest)
+        name = f"… and {len(rest):,} more pairs"
+        shown.add_row(name, "", count(tokens), percent(ratio(tokens, total)))
+    if found.unnamed_tokens:
+        share = ratio(found.unnamed_tokens, total)
+        shown.add_row("no name", "", count(found.unnamed_tokens), percent(share))
+    return shown
 
 
 def _prefixes(analysis: Analysis) -> RenderableType:

@@ -29,10 +29,7 @@ FIELDS = ("salt", "adapter", "media_salt", "several")
 
 def root_codes(trace: Trace, split_models: bool) -> Ints:
     """A dense code for (id scope, context): KV is shared only within one."""
-    contexts = trace.contexts
-    if trace.model_is_label and not split_models:
-        contexts = tuple(replace(c, model=None) for c in contexts)
-    return _codes(trace, contexts)
+    return _codes(trace, trace.isolating_contexts(split_models))
 
 
 def _codes(trace: Trace, contexts: tuple[Context, ...]) -> Ints:
@@ -52,9 +49,9 @@ class _Reach:
     by_field: dict[str, Ints] | None
 
 
-def _reach(trace: Trace, blocks: Blocks, events: Events, roots: Ints) -> _Reach:
+def _reach(trace: Trace, split_models: bool, blocks: Blocks, events: Events, roots: Ints) -> _Reach:
     by_field: dict[str, Ints] | None = {}
-    variants = _relaxed_roots(trace, roots)
+    variants = _relaxed_roots(trace, trace.isolating_contexts(split_models), roots)
     if trace.block_size is None:
         sequences = blocks.own_sequences
         ever = symbols_ever_computed(trace, sequences, roots)
@@ -79,11 +76,10 @@ def _reach(trace: Trace, blocks: Blocks, events: Events, roots: Ints) -> _Reach:
     return _Reach(ever, by_field)
 
 
-def _relaxed_roots(trace: Trace, roots: Ints) -> dict[str, Ints]:
+def _relaxed_roots(trace: Trace, contexts: tuple[Context, ...], roots: Ints) -> dict[str, Ints]:
     """Codes of contexts with one field (or all of FIELDS) left out, where that joins any."""
-    if all(c.salt is c.adapter is c.media_salt is None for c in trace.contexts):
+    if all(c.salt is c.adapter is c.media_salt is None for c in contexts):
         return {}
-    contexts = trace.contexts
     free = {
         "salt": [replace(c, salt=None) for c in contexts],
         "adapter": [replace(c, adapter=None) for c in contexts],
@@ -110,7 +106,7 @@ def make_rungs(
     """All rungs, with the reasons inside `evicted`, `rounding` and `isolated`."""
     prompt, size = trace.prompt_tokens, engine.block_size
     limit = engine.limit(prompt)
-    reach = _reach(trace, blocks, events, roots)
+    reach = _reach(trace, setting.split_models, blocks, events, roots)
     model = np.zeros((NUM_RUNGS, len(trace)), dtype=np.int64)
     model[0:3] = np.minimum(fleet.resident, limit) * size
     model[3] = np.minimum(fleet.best, limit) * size

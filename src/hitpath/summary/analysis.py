@@ -12,7 +12,9 @@ from hitpath.sim.curve import Curve, lru_curve
 from hitpath.sim.engines import Engine
 from hitpath.sim.events import Events
 from hitpath.sim.fleet import FleetOutcome
+from hitpath.sim.owners import SharedPairs, shared_pairs
 from hitpath.sim.reuse import ReuseGaps, SharedPrefix, reuse_gaps, shared_prefixes, shared_with
+from hitpath.summary.apart import ReportedApart, reported_apart
 from hitpath.summary.groups import Origin, all_groups, origin_of_hits
 from hitpath.summary.warnings import warnings_for
 from hitpath.summary.windows import Window, over_time
@@ -68,11 +70,13 @@ class Analysis:
     hit_rate: HitRates
     steady: HitRates
     modelled: HitRates
+    apart: ReportedApart | None
     over_time: tuple[Window, ...]
     split: Split
     origin: Origin | None
     no_origin_why: str
     held_once_tokens: int
+    pairs: SharedPairs | None
     prefixes: tuple[SharedPrefix, ...]
     gaps: ReuseGaps | None
     groups: dict[str, list[Group]]
@@ -103,11 +107,13 @@ def sum_up(stages: Stages) -> Analysis:
         hit_rate=hit_rates(counts, counted),
         steady=hit_rates(counts, counted & second_half),
         modelled=hit_rates(_hit_counts(stages, modelled=True), counted),
+        apart=reported_apart(trace, counted),
         over_time=over_time(trace, counts, counted),
         split=_split(stages, limit),
         origin=origin,
         no_origin_why=no_origin_why,
         held_once_tokens=int(once[counted].sum()),
+        pairs=_pairs(stages),
         prefixes=tuple(shared_prefixes(trace, events, blocks, counted, MOST_PREFIXES)),
         gaps=reuse_gaps(trace, events, limit, blocks.block_size) if trace.gaps_known else None,
         groups=all_groups(trace, stages.workers, ledger),
@@ -117,6 +123,16 @@ def sum_up(stages: Stages) -> Analysis:
     )
     crossing = _tokens_across_models(stages)
     return replace(analysis, warnings=warnings_for(trace, ledger, analysis.hit_rate, crossing))
+
+
+def _pairs(stages: Stages) -> SharedPairs | None:
+    """Who shares with whom: tenants, else sessions; None where fewer than two have a name."""
+    trace, ledger = stages.trace, stages.ledger
+    hit = np.where(ledger.counted, ledger.rungs.model[0], 0)
+    for label, labels in (("tenant", trace.tenant), ("session", trace.session)):
+        if len(labels.names) > 1:
+            return shared_pairs(label, labels, stages.events, stages.blocks, hit)
+    return None
 
 
 def _hit_counts(stages: Stages, modelled: bool) -> HitCounts:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hitpath.accounting.rates import Group, HitCounts, HitRates, hit_rates
 from hitpath.core import ABSENT, Setting, SettingError
 from hitpath.summary.groups import label_groups, turn_groups
-from hitpath.summary.warnings import notes_on_rows, notes_on_times
+from hitpath.summary.warnings import notes_on_rows, notes_on_silence, notes_on_times
 from hitpath.summary.windows import Window, over_time
 from hitpath.traces.table import Floats, Ints, Trace
 
@@ -196,4 +196,5 @@ def _warnings(trace: Trace, counted: NDArray[np.bool_], told: NDArray[np.bool_])
         found.append(
             f"{silent:,} of {rows:,} requests do not report their hit: they are in no rate here"
         )
+    found += notes_on_silence(trace.reported_hit, counted)
     return (*found, *notes_on_times(trace))

@@ -1,11 +1,12 @@
 """What a reader must know before quoting a number: one sentence each, with its figures."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hitpath.accounting.ledger import Ledger
 from hitpath.accounting.rates import HitRates
 from hitpath.core import ABSENT
-from hitpath.traces.table import Trace
+from hitpath.traces.table import Ints, Trace
 
 _FAR_APART = 0.05
 
@@ -61,6 +62,19 @@ def notes_on_times(trace: Trace) -> list[str]:
     ]
 
 
+def notes_on_silence(reported: Ints, counted: NDArray[np.bool_]) -> list[str]:
+    """Where only hits above 0 are reported, and some requests report nothing: servers that leave
+    out a hit of 0 (vLLM before 0.24, opentelemetry-util-genai 1.3b0) look like this."""
+    told = reported[counted]
+    silent = int(np.count_nonzero(told == ABSENT))
+    if not silent or silent == len(told) or np.any(told == 0):
+        return []
+    return [
+        f"every reported hit is above 0 and {silent:,} requests report none: some servers leave a "
+        "hit of 0 out; if yours does, the rate over those who report is too high"
+    ]
+
+
 def _about_reports(ledger: Ledger) -> list[str]:
     told = (ledger.rungs.reported != ABSENT) & ledger.counted
     if not np.any(told):
@@ -73,6 +87,7 @@ def _about_reports(ledger: Ledger) -> list[str]:
             f"{count:,} of {rows:,} requests report their hit; the others' is modelled, which "
             "mixes two sources in one rate"
         )
+    notes += notes_on_silence(ledger.rungs.reported, ledger.counted)
     excess = ledger.total(ledger.excess)
     if excess:
         notes.append(

@@ -5,7 +5,7 @@ non-ASCII text, `raise_exception`, `break` and `continue`, `{% generation %}`, t
 name, `messages`, `tools`, `add_generation_prompt`. As vLLM does, tool-call arguments that are JSON
 text become objects, and text parts become one string where the template does not walk over them.
 Not there: files, other templates, the network, the clock (`strftime_now` exists only where a date
-is given). A template that loops for ever is not stopped.
+is given), chance. Loops and the length of texts are limited (template_budget.py).
 """
 
 import json
@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from hitpath.core import SettingError
+from hitpath.text.template_budget import budgeted, limited
 from hitpath.text.tokenizer import OPTION, RenderError, needed
 
 DEFAULT = "default"
@@ -37,6 +38,7 @@ class ChatTemplates:
     ) -> None:
         self._special_tokens = dict(special_tokens)
         environment = _environment(now)
+        self._start = environment.start
         self._compiled: dict[str, Any] = {}
         self._walks_parts: dict[str, bool] = {}
         for name, source in templates.items():
@@ -58,6 +60,7 @@ class ChatTemplates:
             )
         walks = self._walks_parts[name]
         prepared = [prepare_message(at, message, walks) for at, message in enumerate(messages)]
+        self._start(len(prepared))
         try:
             return str(
                 self._compiled[name].render(
@@ -140,12 +143,12 @@ def _environment(now: datetime | None) -> Any:
         assert now is not None
         return now.strftime(form)
 
-    environment = sandbox.ImmutableSandboxedEnvironment(
+    environment = budgeted(sandbox.ImmutableSandboxedEnvironment)(
         trim_blocks=True,
         lstrip_blocks=True,
         extensions=[Generation, "jinja2.ext.loopcontrols"],
     )
-    environment.filters["tojson"] = _tojson
+    environment.filters["tojson"] = limited(_tojson)
     environment.globals["raise_exception"] = raise_exception
     if now is not None:
         environment.globals["strftime_now"] = strftime_now

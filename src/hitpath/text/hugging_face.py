@@ -48,6 +48,10 @@ class HuggingFaceTokenizer:
             text.encode()  # a lone surrogate is refused here, with its place
         return _array(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
+    def decode(self, ids: Sequence[int]) -> str:
+        text: str = self._tokenizer.decode(list(map(int, ids)), skip_special_tokens=False)
+        return text
+
     def render_chat(self, messages: Sequence[dict[str, Any]], tools: Sequence[Any] | None) -> str:
         if self._templates is None:
             raise SettingError(OPTION, f"{self.name} has no chat template, and the trace has chats")

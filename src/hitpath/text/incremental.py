@@ -6,28 +6,32 @@ the conditions, per kind of pre-tokenizer), keeps the tokens before it and token
 
 **When it equals tokenising the whole.** Let p be the length of the common prefix.
 
-* A cut after an added token that stands at [s, e) of the previous text is used if
-  s + margin <= p, where margin is the longest added token plus one: which tokens are split off
-  up to e is then decided by characters that both texts share. Holds for every known kind of
-  pre-tokenizer (ByteLevel, Split, Metaspace, Whitespace, WhitespaceSplit, BertPreTokenizer,
-  Digits, Punctuation, Sequences of them, and none), since each works on one piece at a time.
-* A seam between characters b-1 and b is used if b < p: the condition is on these two characters
-  alone. ByteLevel and Split: no match of the regex reads a letter and then the space (newline),
-  and the space always begins a match. Metaspace: the space begins a piece. Sequence: no stage
-  before the parting one joins them.
+* A cut after an added token t that stands at [s, e) of the previous text is used if
+  s + reach(t) <= p, where reach is the length of t, or more where t also stands inside a longer
+  token w: then as far as w goes on from there. Which tokens are split off up to e is then decided
+  by characters that both texts share: were the first difference a match of a word w at a <= s in
+  one text only, w would go beyond p and have t inside, so that it ends at s + reach(t) at most.
+  Holds for every known kind of pre-tokenizer (ByteLevel, Split, Metaspace, Whitespace,
+  WhitespaceSplit, BertPreTokenizer, Digits, Punctuation, Sequences of them, and none), since each
+  works on one piece at a time.
+* A seam between characters b-1 and b is used if b < p, the beginning of a paragraph if b + 1 < p:
+  the condition is on the characters up to there alone. ByteLevel and Split: no match of the regex
+  reads both sides, and one of the two always matches by itself.
+  Metaspace: the space begins a piece. Sequence: no stage before the parting one joins them.
 * Otherwise (unknown kinds, nothing in common, a cut that is not settled) the text is tokenised
   from an earlier cut, at last from its beginning. Nothing is guessed.
 
 The same theorem lets a long text be tokenised in stretches: the number of tokens before each cut
 is known without offsets, and a stretch that was seen lately in another place (a system prompt that
-moves, a message that is dropped, another session's document) is not tokenised again. All positions
-are characters, all counts tokens.
+moves, a message that is dropped, another session's document) is not tokenised again. For that
+stretches begin and end where the text itself says so (added tokens, paragraphs) before they do at
+a fixed distance. All positions are characters, all counts tokens.
 Not thread-safe: one per thread.
 """
 
-from array import array
 from collections import OrderedDict
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +39,7 @@ import numpy as np
 from hitpath.text.tokenizer import TextTokenizer, Tokens
 
 SPACING_CHARS = 512  # between remembered cuts: finer costs calls, coarser costs tokens done twice
+LEAST_CHARS = 128  # of a stretch that is worth a call of its own
 KNOWN_CHARS = 16_000_000  # of stretches whose tokens are remembered
 TAIL_CHARS = 192  # near the end every cut is remembered: there the next turn departs
 
@@ -93,13 +98,10 @@ class IncrementalTokenizer:
             parts = [previous.tokens[: before[-1]]]
             begin = cuts[-1]
         new_cuts, new_parts = self._encode_rest(text, begin)
-        counts = array("q")
-        total = before[-1] if before else 0
-        for part in new_parts:
-            total += len(part)
-            counts.append(total)
-        tokens = np.concatenate(parts + new_parts) if parts or new_parts else _NO_TOKENS
-        return Encoded(text, tokens, cuts + tuple(new_cuts), before + tuple(counts[:-1]))
+        first = before[-1] if before else 0
+        counts = (*accumulate(map(len, new_parts[:-1]), initial=first),)[1:]
+        tokens = np.concatenate(parts + new_parts)
+        return Encoded(text, tokens, cuts + tuple(new_cuts), before + counts)
 
     def _num_kept(self, text: str, previous: Encoded) -> int:
         """How many of the previous cuts hold here, by the last that is settled."""
@@ -114,18 +116,18 @@ class IncrementalTokenizer:
         """The cuts after `begin`, and the tokens of each stretch between them and to the end."""
         cuts = self._find(text, begin.end)
         parts = []
-        left = begin
+        start, end, _ = begin
         for cut in [*cuts, Cut(len(text), len(text), 0)]:
-            tokens = self._encode_stretch(text[left.start : cut.end])
-            parts.append(tokens[1:] if left.end > left.start else tokens)
-            left = cut
+            stretch = text[start : cut.end]
+            tokens = self._known.get(stretch)  # seen lately, wherever that was
+            if tokens is None:
+                tokens = self._encode_stretch(stretch)
+            parts.append(tokens[1:] if end > start else tokens)
+            start, end, _ = cut
         return cuts, parts
 
     def _encode_stretch(self, stretch: str) -> Tokens:
-        """Its tokens; those of a stretch that was seen lately, wherever that was, are known."""
-        known = self._known.get(stretch)
-        if known is not None:
-            return known
+        """Its tokens, which are remembered."""
         tokens = self.tokenizer.encode(stretch)
         self.encoded_chars += len(stretch)
         if len(stretch) <= 4 * SPACING_CHARS:
@@ -137,56 +139,74 @@ class IncrementalTokenizer:
         return tokens
 
     def _find(self, text: str, begin: int) -> list[Cut]:
-        """Cuts in (begin, len(text)), about SPACING_CHARS apart, all of them near the end.
-
-        A long piece between added tokens begins with a cut, so that it has the same cuts wherever
-        it stands.
+        """Cuts in (begin, len(text)]: added tokens that a long piece stands before or after,
+        paragraphs, seams where these are far apart, all added tokens near the end; and the last
+        seam.
         """
         found: list[Cut] = []
         last = begin
         added = self._added(text, begin)
-        following = [*(cut.end for cut in added[1:]), len(text)]
-        for cut, next_end in zip(added, following, strict=False):
+        following = [*(cut.start for cut in added[1:]), len(text)]
+        for cut, next_start in zip(added, following, strict=False):
             if (
-                cut.end - last >= SPACING_CHARS
-                or next_end - cut.end >= SPACING_CHARS
+                cut.end - last >= LEAST_CHARS
+                or next_start - cut.end >= LEAST_CHARS
                 or cut.end >= len(text) - TAIL_CHARS
             ):
-                found += self._seams(text, last, cut.start)
+                self._add_inside(found, text, last, cut.start)
                 found.append(cut)
                 last = cut.end
-        return found + self._seams(text, last, len(text), to_the_end=True)
+        self._add_inside(found, text, last, len(text))
+        self._add_last_seam(found, text, last)
+        return found
 
     def _added(self, text: str, begin: int) -> list[Cut]:
         rules = self._rules
         if rules.added is None:
             return []
+        reach, alone = rules.reach, rules.alone
         return [
-            Cut(match.start(), match.end(), match.start() + rules.margin)
+            Cut(
+                match.end() if alone else match.start(),
+                match.end(),
+                match.start() + reach[match[0]],
+            )
             for match in rules.added.finditer(text, begin)
-            if match[0] in rules.plain and match.end() < len(text)
+            if match[0] in reach
         ]
 
-    def _seams(self, text: str, begin: int, end: int, to_the_end: bool = False) -> list[Cut]:
-        """Seams between `begin` and `end`, SPACING_CHARS apart; and the last of the text."""
+    def _add_inside(self, found: list[Cut], text: str, begin: int, end: int) -> None:
+        """Paragraphs between `begin` and `end`, and seams where they are far apart."""
+        paragraph = self._rules.paragraph
+        last = begin
+        if paragraph is not None and end - begin > LEAST_CHARS:
+            for match in paragraph.finditer(text, begin, end):
+                at = match.start() + 2
+                if at - last >= LEAST_CHARS:
+                    if at - last > SPACING_CHARS:
+                        self._add_seams(found, text, last, at)
+                    found.append(Cut(at, at, at + 2))
+                    last = at
+        if end - last > SPACING_CHARS:
+            self._add_seams(found, text, last, end)
+
+    def _add_seams(self, found: list[Cut], text: str, begin: int, end: int) -> None:
+        """Seams between `begin` and `end`, SPACING_CHARS apart."""
         seam = self._rules.seam
-        if seam is None:
-            return []
-        found: list[Cut] = []
         position = begin + SPACING_CHARS
-        while match := seam.search(text, position, end):
+        while seam is not None and (match := seam.search(text, position, end)):
             at = match.end() - 1
             found.append(Cut(at, at, at + 1))
             position = at + SPACING_CHARS
-        if to_the_end:
-            since = max(found[-1].end if found else begin, end - TAIL_CHARS)
-            *_, last = (None, *seam.finditer(text, since, end))
-            if last is not None:
-                found.append(Cut(last.end() - 1, last.end() - 1, last.end()))
-        return found
 
-
-_NO_TOKENS: Tokens = np.empty(0, dtype=np.uint32)
+    def _add_last_seam(self, found: list[Cut], text: str, begin: int) -> None:
+        """The last seam of the text, near its end and behind all other cuts."""
+        if self._rules.seam is None:
+            return
+        since = max(found[-1].end if found else begin, len(text) - TAIL_CHARS)
+        *_, last = (None, *self._rules.seam.finditer(text, since))
+        if last is not None:
+            found.append(Cut(last.end() - 1, last.end() - 1, last.end()))
 
 
 class TurnTokenizer:
@@ -224,11 +244,11 @@ class TurnTokenizer:
 def common_prefix(left: str, right: str) -> int:
     """Length of the longest common prefix, in characters."""
     low, high = 0, min(len(left), len(right))
-    if left[:high] == right[:high]:
+    if right.startswith(left[:high]):
         return high
     while high - low > 1:  # left[:low] equal, left[:high] not
         middle = (low + high) // 2
-        if left[low:middle] == right[low:middle]:
+        if right.startswith(left[low:middle], low):
             low = middle
         else:
             high = middle

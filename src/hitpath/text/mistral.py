@@ -2,25 +2,27 @@
 
 mistral-common has no text form of a request: it puts control ids between the tokens of pieces of
 text, so that "[INST]" written by a user stays text. Here a rendered chat has each control token as
-its name after the noncharacter U+FDD0, and U+FDD1 between two pieces that stand side by side;
-`encode` gives exactly the ids that mistral-common gives.
+its name after the noncharacter U+FDD0, and U+FDD0 U+FDD1 between two pieces that stand side by
+side; `encode` gives exactly the ids that mistral-common gives.
 """
 
 import copy
 import re
+from array import array
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hitpath.core import SettingError
-from hitpath.text.regex_seams import regex_verdict
+from hitpath.text.regex_seams import Verdict, regex_verdict
 from hitpath.text.seams import Cuts, make_cuts
 from hitpath.text.tokenizer import MISTRAL, OPTION, RenderError, Tokens, needed
 
 CONTROL = "\ufdd0"
-JOINT = "\ufdd1"
+JOINT = CONTROL + "\ufdd1"
 _PACKAGE = "mistral-common"
 
 
@@ -34,8 +36,14 @@ class MistralTokenizer:
         self._controls = _control_tokens(self._base)
         self._names = {id_: control for control, id_ in self._controls.items()}
         marked = [CONTROL + control for control in self._controls]
-        ends = regex_verdict(seam_pattern).parts if seam_pattern is not None else ()
-        self.cuts: Cuts = make_cuts([*marked, JOINT], frozenset(marked), ends)
+        verdict = regex_verdict(seam_pattern) if seam_pattern is not None else Verdict()
+        self.cuts: Cuts = make_cuts(
+            [*marked, JOINT],
+            frozenset(marked),
+            ends=verdict.parts,
+            lines=verdict.line_parts,
+            alone=True,
+        )
         empty = np.empty(0, dtype=np.uint32)
         self.prompt_frame: tuple[Tokens, Tokens] = (
             np.array([self._base.bos_id], dtype=np.uint32),
@@ -54,7 +62,17 @@ class MistralTokenizer:
                 ids.append(self._controls[match[0][1:]])
             position = match.end()
         ids += self._piece(text[position:])
-        return np.array(ids, dtype=np.uint32)
+        return np.frombuffer(array("I", ids), dtype=np.uint32)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        parts: list[str] = []
+        known = (int(id_) for id_ in ids if id_ < self._base.n_words)
+        for is_control, run in groupby(known, self._names.__contains__):
+            if is_control:
+                parts += [CONTROL + self._names[id_] for id_ in run]
+            else:
+                parts.append(self._base.decode(list(run)))
+        return "".join(parts)
 
     def render_chat(self, messages: Sequence[dict[str, Any]], tools: Sequence[Any] | None) -> str:
         request = needed("mistral_common.protocol.instruct.request", _PACKAGE)
@@ -80,7 +98,8 @@ class MistralTokenizer:
         return reply + (CONTROL + self._names[self._base.eos_id] if chat else "")
 
     def _piece(self, text: str) -> list[int]:
-        return list(self._base.encode(text, bos=False, eos=False)) if text else []
+        ids: list[int] = self._base.encode(text, bos=False, eos=False) if text else []
+        return ids
 
     def _text_of(self, ids: Sequence[int], pieces: Sequence[str]) -> str:
         parts: list[str] = []
@@ -91,8 +110,8 @@ class MistralTokenizer:
                 after_piece = False
                 continue
             piece = pieces[-1 - id_]
-            if CONTROL in piece or JOINT in piece:
-                raise RenderError("messages", "hold U+FDD0 or U+FDD1, which mark control tokens")
+            if CONTROL in piece:
+                raise RenderError("messages", "hold U+FDD0, which marks control tokens")
             parts += [JOINT, piece] if after_piece else [piece]
             after_piece = True
         return "".join(parts)

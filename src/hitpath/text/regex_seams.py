@@ -1,9 +1,16 @@
-"""Does splitting on a regex part a letter from the space or newline after it, whatever the context?
+"""Does splitting on a regex part two characters that stand side by side, whatever the context?
 
-It does if (1) no way through the pattern reads a letter and right after it that character, so that
-no match spans the place, and a search that ends there goes as if the text ended there; and (2) the
-character alone always matches, so that no gap between matches spans it either. What comes after
-the place then depends on what comes after it only, as nothing looks behind.
+*A letter and the space or newline after it* are parted if (1) no way through the pattern reads a
+letter and right after it that character, so that no match spans the place, and a search that ends
+there goes as if the text ended there; and (2) the character alone always matches, so that no gap
+between matches spans it either. What comes after the place then depends on what comes after it
+only, as nothing looks behind.
+
+*A newline and the letter after it* are parted under the same two conditions and (3) no look-ahead
+sees the letter. That holds if there is none, or if each stands in an alternative that reads white
+space only and comes after `\\s*[\\r\\n]+`: a try that begins in the white space before the letter
+has then matched up to the newline before the look-ahead is asked (that white space ends in a
+newline), and a try that begins earlier stops at what is no white space, before the letter.
 
 The pattern is read by Python's own parser, with properties such as \\p{L} replaced, and checked
 as a Glushkov automaton: which class can follow which. A pattern with any part that is not covered
@@ -25,14 +32,18 @@ ENDS = frozenset(" \n")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a stage does at x y: for which y it never `joins`, and for which it always `parts`."""
+    """What a stage does at x y: for which y it never joins them, and for which it always `parts`
+    them; the same for newline, letter."""
 
     apart: frozenset[str] = frozenset()
     parts: frozenset[str] = frozenset()
+    line_apart: bool = False
+    line_parts: bool = False
 
 
 def regex_verdict(pattern: str) -> Verdict:
-    """What splitting on the matches of a pattern does at letter, space and letter, newline."""
+    """What splitting on the matches of a pattern does at letter, space; letter, newline; and
+    newline, letter."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # set operations, which Python reads differently
@@ -48,8 +59,10 @@ def regex_verdict(pattern: str) -> Verdict:
     if whole is None or whole.nullable:
         return Verdict()
     apart = ENDS - may.after_letter()
-    alone = sure.first & sure.last if sure is not None else set()
-    return Verdict(apart, apart & frozenset("".join(must.classes[i] for i in alone)))
+    ends = sure.first & sure.last if sure is not None else set()
+    alone = frozenset("".join(must.classes[i] for i in ends))
+    line_apart = not may.letter_after_newline() and _sees_no_letter_after_newline(tree)
+    return Verdict(apart, apart & alone, line_apart, line_apart and "\n" in alone)
 
 
 class _Unknown(Exception):
@@ -138,6 +151,13 @@ class _Automaton:
             if char in ENDS
         )
 
+    def letter_after_newline(self) -> bool:
+        """Whether a letter can stand right behind a newline within a match."""
+        return any(
+            "\n" in self.classes[left] and any(char in LETTERS for char in self.classes[right])
+            for left, right in self.follow
+        )
+
     def read(self, nodes: Iterable[tuple[Any, Any]]) -> _Part | None:
         """A sequence of parsed nodes."""
         whole = _Part(True, set(), set())
@@ -220,4 +240,55 @@ def _either(parts: list[_Part | None]) -> _Part | None:
         any(part.nullable for part in alive),
         set().union(*(part.first for part in alive)),
         set().union(*(part.last for part in alive)),
+    )
+
+
+def _sees_no_letter_after_newline(tree: Iterable[tuple[Any, Any]]) -> bool:
+    """Whether no look-ahead can tell the letter behind a newline from the end of the text."""
+    nodes = list(tree)
+    if not _looks_ahead(nodes):
+        return True
+    if len(nodes) != 1 or str(nodes[0][0]) != "BRANCH":
+        return False
+    reads_all = False  # an alternative before matches all white space that ends in a newline
+    for branch in nodes[0][1][1]:
+        if _looks_ahead(branch) and not (reads_all and all(map(_is_space, branch))):
+            return False
+        reads_all = reads_all or _is_space_up_to_newline(list(branch))
+    return True
+
+
+def _looks_ahead(parsed: Any) -> bool:
+    """Whether a look-ahead stands anywhere in what the parser made (nested tuples and lists)."""
+    if parsed is None or isinstance(parsed, int):
+        return False
+    items = list(parsed)
+    if items and str(items[0]) in ("ASSERT", "ASSERT_NOT"):
+        return True
+    return any(map(_looks_ahead, items))
+
+
+def _is_space(node: tuple[Any, Any]) -> bool:
+    """Whether a node reads white space only, or nothing."""
+    kind, value = str(node[0]), node[1]
+    if kind == "MAX_REPEAT":
+        return all(map(_is_space, value[2]))
+    if kind == "IN":
+        return [(str(k), str(v)) for k, v in value] == [("CATEGORY", "CATEGORY_SPACE")]
+    return kind == "ASSERT_NOT"
+
+
+def _is_space_up_to_newline(nodes: list[tuple[Any, Any]]) -> bool:
+    r"""Whether nodes are `\s*` and then newlines, of which there is one at least."""
+    if len(nodes) != 2 or any(str(kind) != "MAX_REPEAT" for kind, _ in nodes):
+        return False
+    (low, high, spaces), (least, _, newlines) = (node[1] for node in nodes)
+    if (low, str(high), least) != (0, "MAXREPEAT", 1) or not all(map(_is_space, spaces)):
+        return False
+    ((kind, members),) = newlines if len(newlines) == 1 else (("", ()),)
+    return (
+        len(spaces) == 1
+        and str(kind) == "IN"
+        and all(str(k) == "LITERAL" and chr(v) in "\r\n" for k, v in members)
+        and any(chr(v) == "\n" for _, v in members)
     )

@@ -56,6 +56,10 @@ class TextTokenizer(Protocol):
         """Token ids, uint32, of any length including 0; the names of added tokens are read as
         these tokens. No frame. Raises UnicodeEncodeError for a lone surrogate."""
 
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text that `encode` makes these ids of, as far as it can be told: added tokens by
+        their names, U+FFFD for bytes that are no whole character; ids of no token are left out."""
+
     def render_chat(self, messages: Sequence[dict[str, Any]], tools: Sequence[Any] | None) -> str:
         """The text of a chat request up to the head of the coming reply, for `encode`.
 
@@ -76,6 +80,9 @@ class ByteTokenizer:
 
     def encode(self, text: str) -> Tokens:
         return np.frombuffer(text.encode(), dtype=np.uint8).astype(np.uint32)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return np.array(ids, dtype=np.uint8).tobytes().decode("utf-8", "replace")
 
     def render_chat(self, messages: Sequence[dict[str, Any]], tools: Sequence[Any] | None) -> str:
         return as_bytes.render_chat(list(messages), list(tools or ())).decode()

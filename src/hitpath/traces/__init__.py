@@ -4,16 +4,37 @@ To add a format: a module with a `FORMAT` (see sources.Format), its line in `det
 section in docs/trace-format.md, and cases in tests/unit/test_traces.py and the fuzz test.
 """
 
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+import numpy as np
+
 from hitpath.core import InputError, Progress
 from hitpath.text.tokenizer import ByteTokenizer, TextTokenizer
+from hitpath.traces.decode import as_input_error
 from hitpath.traces.detect import find_format
 from hitpath.traces.files import expand
-from hitpath.traces.rows import DEFAULT_BLOCK_SIZE, TraceBuilder
+from hitpath.traces.hitpath_jsonl import HitpathRows, StrictRow
+from hitpath.traces.mapping import parse_mapping
+from hitpath.traces.prompts import TextPrompts
+from hitpath.traces.rows import DEFAULT_BLOCK_SIZE, Row, TraceBuilder
 from hitpath.traces.sampling import Sampler
 from hitpath.traces.sources import Format, Input, ReadOptions
 from hitpath.traces.table import Context, Labels, Problem, Runs, Trace
 
-__all__ = ["Context", "Labels", "Problem", "Runs", "Trace", "TraceBuilder", "read_trace"]
+__all__ = [
+    "Context",
+    "Labels",
+    "Problem",
+    "Runs",
+    "Trace",
+    "TraceBuilder",
+    "open_inputs",
+    "read_rows",
+    "read_trace",
+]
 
 
 def read_trace(
@@ -23,18 +44,23 @@ def read_trace(
     skip_bad_rows: bool = False,
     sampler: Sampler | None = None,
     tokenizer: TextTokenizer | None = None,
+    mapping: Sequence[str] = (),
     progress: Progress | None = None,
+    inputs: Sequence[Input] | None = None,
 ) -> Trace:
     """Read files, folders, globs or `-` into one trace. `block_size`: the user's, if any.
     `sampler`: keep only some blocks of each prompt (`Trace.thinned`). `tokenizer`: for text;
-    None lets bytes stand for tokens.
+    None lets bytes stand for tokens. `mapping`: `--map` as typed, "ours=theirs" each (mapping.py).
 
-    Raises InputError (place, field, cause) for what cannot be read; with `skip_bad_rows` bad
-    rows are listed in `Trace.skipped` instead.
+    `inputs`: the same sources, where their beginnings have been looked at already.
+
+    Raises InputError (place, field, cause) for what cannot be read, SettingError for a mapping
+    that is none; with `skip_bad_rows` bad rows are listed in `Trace.skipped` instead.
     """
+    told = parse_mapping(mapping)
     builder = TraceBuilder(skip_bad_rows, sampler, block_size or DEFAULT_BLOCK_SIZE)
-    inputs = [Input(source, progress) for source in expand(arguments)]
-    found = [(source, find_format(source, skip_bad_rows)) for source in inputs]
+    inputs = open_inputs(arguments, progress) if inputs is None else inputs
+    found = [(source, find_format(source, skip_bad_rows, told)) for source in inputs]
     readable = [(source, known) for source, known in found if known is not None]
     if not readable:
         unreadable = next((source.problem for source in inputs if source.problem), None)
@@ -43,11 +69,46 @@ def read_trace(
     known = _one_format(readable)
     # A source without one readable row goes along: its rows are listed one by one.
     to_read = [source for source, its in found if its is not None or source.problem is not None]
-    options = ReadOptions(block_size, tokenizer or ByteTokenizer())
+    options = ReadOptions(block_size, tokenizer or ByteTokenizer(), told)
     trace = known.read(to_read, builder, options)
     if not len(trace):
         raise InputError(readable[0][0].name, "", f"no request left: {len(trace.skipped)} bad rows")
     return trace
+
+
+def read_rows(
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    tokenizer: TextTokenizer | None = None,
+    skip_bad_rows: bool = False,
+) -> Trace:
+    """Rows of hitpath's own format, already in memory, as one trace; lists may be numpy arrays.
+
+    Raises InputError (rows[i], field, cause).
+    """
+    builder = TraceBuilder(skip_bad_rows)
+    own = HitpathRows(builder, TextPrompts(tokenizer or ByteTokenizer()))
+    for number, row in enumerate(rows):
+        place = f"rows[{number}]"
+        builder.attempt(partial(_own_row, own, row, place), place, lambda: own.units_agree)
+    trace = own.build("rows")
+    if not len(trace):
+        raise InputError("rows", "", f"no request left: {len(trace.skipped)} bad rows")
+    return trace
+
+
+def _own_row(own: HitpathRows, row: Mapping[str, Any], place: str) -> Row:
+    plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in row.items()}
+    try:
+        data = msgspec.convert(plain, StrictRow)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise as_input_error(error, place) from error
+    return own.make(data, place)
+
+
+def open_inputs(arguments: list[str], progress: Progress | None = None) -> list[Input]:
+    """The sources that files, folders, globs or `-` name. Raises InputError."""
+    return [Input(source, progress) for source in expand(arguments)]
 
 
 def _one_format(readable: list[tuple[Input, Format]]) -> Format:

@@ -89,12 +89,13 @@ def _own_whole(trace: Trace) -> Ints:
     return np.minimum(trace.prompts.lengths, trace.prompt_tokens // trace.block_size)
 
 
-def block_trace(trace: Trace, block_size: int) -> Blocks:
+def block_trace(trace: Trace, block_size: int, split_models: bool = False) -> Blocks:
     """Cut the trace into blocks of `block_size` tokens (from `choose_block_size`)."""
     own_sequences = with_outputs(trace)
     totals = _total_tokens(trace)
     if trace.block_size is None:
-        roots = np.array([context_root(_fields(c)) for c in trace.contexts], dtype=np.uint64)
+        contexts = trace.isolating_contexts(split_models)
+        roots = np.array([context_root(_fields(c)) for c in contexts], dtype=np.uint64)
         seeds = roots[trace.context] if len(trace) else np.zeros(0, dtype=np.uint64)
         prompts = _keys(trace.prompts, block_size, seeds)
         sequences = _keys(own_sequences, block_size, seeds)

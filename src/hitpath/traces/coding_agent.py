@@ -142,6 +142,7 @@ class _SessionRows:
             model=entry.model,
             context=Context(model=entry.model),
             scope=self._scope,
+            clock=self._session.id,
         )
 
 

@@ -27,11 +27,6 @@ _UNITS = ((1e17, 1e9, "ns"), (1e14, 1e6, "us"), (1e11, 1e3, "ms"), (0.0, 1.0, "s
 _list_of_raw = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-def not_comparable() -> bool:
-    """For TraceBuilder.attempt: reported counts are tokens, prompts here are bytes."""
-    return False
-
-
 def rows_of(source: Input) -> Iterator[tuple[str, bytes]]:
     """(place, JSON text) of each row: a line, or an element of an array; or the one document."""
     first = next(source.peek(), None)
@@ -138,29 +133,56 @@ def _symbols(text: bytes) -> Symbols:
     return np.frombuffer(text, dtype=np.uint8).astype(np.uint32)
 
 
-class Conversation:
-    """A prompt that grows message by message, rendered once."""
+def answer(
+    prompts: TextPrompts, replies: Sequence[Message], name: str, place: str
+) -> Symbols | None:
+    """The reply as it follows its prompt. None with a tokenizer for what is not text alone: tool
+    calls and parts are rendered by the chat template, in the next turn only."""
+    if not replies:
+        return None
+    if prompts.in_bytes:
+        return as_symbols(lambda: render_replies(replies), name, place)
+    content = replies[0].get("content")
+    more = any(replies[0].get(name) for name in ("tool_calls", "reasoning_content"))
+    if len(replies) > 1 or not isinstance(content, str) or more:
+        return None
+    return prompts.reply(content, True, name, place)
 
-    def __init__(self) -> None:
+
+class Conversation:
+    """A prompt that grows message by message.
+
+    Bytes are rendered once a message. With a tokenizer each turn's messages are rendered by the
+    chat template from the first, since any template may look at all; what they have in common
+    with the turn before is not tokenised again.
+    """
+
+    def __init__(self, prompts: TextPrompts, session: str, field: str) -> None:
+        self._prompts = prompts
+        self._session = session
+        self._field = field
         self._text = b""
+        self._messages: list[Message] = []
+        self._names: list[str] = []
 
     def __len__(self) -> int:
-        return len(self._text)
+        return len(self._names)
 
-    def add(self, message: Message, name: str, place: str) -> bytes:
-        """The next message, as rendered. Raises InputError for what cannot be."""
-        text = _rendered(lambda: render_message(message), name, place)
-        self._text += text
-        return text
+    def add(self, message: Message, name: str, place: str) -> None:
+        """The next message. Raises InputError for what cannot be rendered as bytes."""
+        self._names.append(name)
+        if self._prompts.in_bytes:
+            self._text += _rendered(lambda: render_message(message), name, place)
+        else:
+            self._messages.append(message)
 
-    def prompt(self) -> Symbols:
-        """All messages so far, with the head of the coming reply."""
-        return _symbols(self._text + _HEAD)
-
-    @staticmethod
-    def reply(rendered: bytes) -> Symbols:
-        """A rendered answer as it follows the prompt, which has its head."""
-        return _symbols(rendered.removeprefix(_HEAD))
+    def prompt(self, place: str) -> Symbols:
+        """All messages so far, with the head of the coming reply. Raises InputError."""
+        if self._prompts.in_bytes:
+            return _symbols(self._text + _HEAD)
+        return self._prompts.chat(
+            self._messages, None, self._session, self._field, place, self._names
+        )
 
 
 class Clock:
@@ -227,7 +249,7 @@ def build_text(builder: TraceBuilder, name: str, prompts: TextPrompts | None = N
     builder.notes.append("no tokenizer: one byte of text stands for one token in every count")
     if any(row.reported is not None for row in builder.rows):
         builder.notes.append(
-            "reported counts are tokens and prompts here are bytes: not comparable, not used"
+            "reported counts are tokens and prompts here are bytes: not comparable, shown apart"
         )
     return builder.build(name, "text", None, report_in_other_units=True)
 

@@ -1,10 +1,27 @@
 """Finding out by content which format a source is of, before any reader sees it."""
 
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from hitpath.core import InputError
 from hitpath.traces import (
+    aiperf,
+    azure,
+    baseten,
+    bench_serve,
+    burstgpt,
+    claude_code,
     coding_agent,
+    engine_logs,
+    guidellm,
+    helicone_export,
     hitpath_jsonl,
+    inference_perf,
+    langfuse_export,
+    litellm_logs,
     lmcache_agent,
+    mapped,
     mooncake,
     openai_requests,
     otel_genai,
@@ -12,46 +29,158 @@ from hitpath.traces import (
     ragpulse,
     sharegpt,
     swe_agent,
+    tracelab,
+    vllm_request_log,
 )
 from hitpath.traces.decode import decode_outline
+from hitpath.traces.mapping_hints import example_for
 from hitpath.traces.sources import Format, Input
+from hitpath.traces.tabular import CsvTable, ParquetTable, header_of, is_parquet
+
+if TYPE_CHECKING:
+    from hitpath.traces.mapping import Mapping
 
 FORMATS: tuple[Format, ...] = (
     coding_agent.FORMAT,
     qwen_bailian.FORMAT,  # before Mooncake, whose fields its rows have too
     ragpulse.FORMAT,
     mooncake.FORMAT,
+    litellm_logs.FORMAT,  # the next three before hitpath's own, which has id and messages too
+    langfuse_export.FORMAT,
+    helicone_export.FORMAT,
+    claude_code.FORMAT,
     hitpath_jsonl.FORMAT,
     lmcache_agent.FORMAT,
     openai_requests.FORMAT,
     sharegpt.FORMAT,
     otel_genai.FORMAT,
     swe_agent.FORMAT,
+    aiperf.FORMAT,
+    guidellm.FORMAT,
+    inference_perf.FORMAT,
+    bench_serve.FORMAT,
+    tracelab.FORMAT,
+    vllm_request_log.FORMAT,
+    azure.FORMAT,
+    burstgpt.FORMAT,
+    baseten.FORMAT,
+    mapped.FORMAT,
 )
 """Asked in this order; the first that recognises a source reads it."""
 
 
-def find_format(source: Input, skip_bad_rows: bool) -> Format | None:
-    """The source's format; None for an empty one, or (with `source.problem`) one without a
-    readable row under `skip_bad_rows`. Raises InputError."""
+_JSON_BEGINS = (b"{", b"[")
+_NAME = re.compile(r"[^\W\d][^{}\[\]=]{0,63}")
+_MOST_NAMES = 20
+
+
+def find_format(
+    source: Input, skip_bad_rows: bool, mapping: "Mapping | None" = None
+) -> Format | None:
+    """The source's format (with `mapping`, always the mapped one), and its table if it is one.
+    None for an empty source, or (with `source.problem`) one without a readable row under
+    `skip_bad_rows`. Raises InputError."""
+    if is_parquet(source):
+        source.table = ParquetTable(source)
+        columns = source.table.columns
+        if mapping is not None:
+            return mapped.FORMAT
+        found = _format_of_columns(columns)
+        if found is None:
+            raise _unknown_table(source.name, columns)
+        return found
     first = next(source.peek(), None)
     if first is None:
         return None
     number, line = first
     place = f"{source.name}:{number}"
+    if mapping is not None:
+        return _mapped(source, line, place)
     for known in FORMATS:
         if known.sniffs(line):
             return known
     try:
         value = decode_outline(line, place)
     except InputError as problem:
-        return _in_spite_of(problem, source, skip_bad_rows)
+        return _of_text(problem, source, skip_bad_rows)
     return _format_of(value, place)
+
+
+def statistics_in(inputs: Sequence[Input]) -> bool:
+    """Whether these sources are an engine's log or metrics without requests (engine_logs/), which
+    are no trace. What was looked at stays readable.
+
+    Raises InputError where only some of them are: statistics and requests do not go together.
+    """
+    told = [(source.name, _is_statistics(source)) for source in inputs]
+    ours = [name for name, is_it in told if is_it]
+    others = [name for name, is_it in told if is_it is False]
+    if ours and others:
+        cause = f"holds statistics of an engine, but {others[0]} does not: give them apart"
+        raise InputError(ours[0], "", cause)
+    return bool(ours)
+
+
+def _is_statistics(source: Input) -> bool | None:
+    """None for an empty source."""
+    if is_parquet(source):
+        return False
+    first = next(source.peek(), None)
+    if first is None:
+        return None
+    if not engine_logs.is_engine_log(source):
+        return False
+    header = header_of(first[1])  # a table may hold a log in one of its cells
+    return header is None or _format_of_columns(header[0]) is None
+
+
+def _of_text(problem: InputError, source: Input, skip_bad_rows: bool) -> Format | None:
+    """The first line is no JSON: a log, the header of a table, or what `_in_spite_of` makes
+    of it."""
+    if vllm_request_log.stands_in(source):
+        return vllm_request_log.FORMAT
+    header = header_of(next(source.peek())[1])
+    if header is not None:
+        found = _format_of_columns(header[0])
+        if found is not None:
+            source.table = CsvTable(source, *header)
+            return found
+        if len(header[0]) > 1 and all(map(_NAME.fullmatch, filter(None, header[0]))):
+            problem = _unknown_table(problem.place, header[0])
+    if engine_logs.is_engine_log(source):
+        return engine_logs.FORMAT
+    return _in_spite_of(problem, source, skip_bad_rows)
+
+
+def _mapped(source: Input, line: bytes, place: str) -> Format:
+    """JSON rows, or a table: a mapping can be of either."""
+    if line.lstrip()[:1] not in _JSON_BEGINS:
+        header = header_of(line)
+        if header is None:
+            cause = "neither JSON nor a line with the names of columns"
+            raise InputError(place, "", cause)
+        source.table = CsvTable(source, *header)
+    return mapped.FORMAT
+
+
+def _format_of_columns(columns: Sequence[str]) -> Format | None:
+    names = frozenset(columns)
+    return next((known for known in FORMATS if known.has_columns(names)), None)
+
+
+def _unknown_table(place: str, columns: Sequence[str]) -> InputError:
+    named = [name for name in columns if name]
+    shown = ", ".join(named[:_MOST_NAMES]) + (" …" if len(named) > _MOST_NAMES else "")
+    cause = (
+        f"format not recognised; say which columns mean what, as in {example_for(columns)} "
+        f"(columns: {shown})"
+    )
+    return InputError(place, "", cause)
 
 
 def _in_spite_of(problem: InputError, source: Input, skip_bad_rows: bool) -> Format | None:
     """The first line is no JSON: one document over several lines, or a bad row to skip."""
-    if next(source.peek())[1].lstrip()[:1] in (b"{", b"["):
+    if next(source.peek())[1].lstrip()[:1] in _JSON_BEGINS:
         try:
             value = decode_outline(source.document(), source.name)
         except InputError:

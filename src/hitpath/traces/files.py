@@ -8,7 +8,7 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from hitpath.core import InputError, Progress, one_line
 
 STDIN = "-"
 _SUFFIXES = (".jsonl", ".json", ".ndjson", ".traj")
+_TABLES = (".csv", ".tsv", ".parquet")
 _COMPRESSED = (".gz", ".zst")
 _CHUNK_BYTES = 1 << 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -36,11 +37,19 @@ class Source:
         return self.path.stat().st_size if self.path is not None else 0
 
 
-def _is_trace_file(path: Path) -> bool:
+def _is_named(path: Path, suffixes: tuple[str, ...]) -> bool:
     name = path.name.lower()
     for ending in _COMPRESSED:
         name = name.removesuffix(ending)
-    return path.is_file() and name.endswith(_SUFFIXES)
+    return path.is_file() and name.endswith(suffixes)
+
+
+def _traces_in(folder: Path) -> list[Path]:
+    """A folder's JSON files; its tables only where it has none of them, for a table beside
+    traces is more often a result than a trace."""
+    entries = sorted(folder.iterdir())
+    traces = [path for path in entries if _is_named(path, _SUFFIXES)]
+    return traces or [path for path in entries if _is_named(path, _TABLES)]
 
 
 def expand(arguments: list[str]) -> list[Source]:
@@ -69,9 +78,10 @@ def _members(argument: str) -> list[Path]:
     """The files that one argument names."""
     path = Path(argument)
     if argument and path.is_dir():
-        members = sorted(p for p in path.iterdir() if _is_trace_file(p))
+        members = _traces_in(path)
         if not members:
-            raise InputError(argument, "", "no .jsonl or .json file in this folder")
+            cause = "no .jsonl or .json file in this folder, nor .csv or .parquet"
+            raise InputError(argument, "", cause)
         return members
     if argument and path.exists():
         return [path]
@@ -134,7 +144,7 @@ def _kept_open(stream: IO[bytes]) -> Iterator[IO[bytes]]:
 
 
 def lines(source: Source, progress: Progress | None = None) -> Iterator[tuple[int, bytes]]:
-    """(line number from 1, line without its end) for every line that is not blank.
+    """(line number from 1, line with its end) for every line; no byte order mark.
 
     Raises InputError where the file cannot be opened, read or decompressed.
     """
@@ -142,8 +152,12 @@ def lines(source: Source, progress: Progress | None = None) -> Iterator[tuple[in
     with _told_as_input_error(source, at):
         for number, line in enumerate(_raw_lines(source, progress), 1):
             at[0] = number
-            if number == 1:
-                line = line.removeprefix(_BYTE_ORDER_MARK)
-            if not line.isspace() and line:
-                yield number, line.rstrip(b"\n")
+            yield number, line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
         at[0] += 1
+
+
+def filled(numbered: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not blank, without their ends."""
+    for number, line in numbered:
+        if not line.isspace() and line:
+            yield number, line.rstrip(b"\n")

@@ -7,7 +7,7 @@ messages count as one). Text stands as bytes.
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -55,7 +55,7 @@ class HitpathRow(msgspec.Struct, kw_only=True):
     """One line."""
 
     id: str | int
-    arrival_s: int | float
+    arrival_s: int | float | None
     tokens: list[int] | None = None
     block_keys: list[int | str] | None = None
     block_size: int | None = None
@@ -68,6 +68,7 @@ class HitpathRow(msgspec.Struct, kw_only=True):
     output_ids: list[int] | None = None
     output_block_keys: list[int | str] | None = None
     reply: str | None = None
+    reply_segments: list[tuple[str, int]] | None = None
     finish_s: int | float | None = None
     session: str | int | None = None
     parent: str | int | None = None
@@ -76,11 +77,16 @@ class HitpathRow(msgspec.Struct, kw_only=True):
     model: str | None = None
     worker: str | int | None = None
     context: dict[str, str | int | None] | None = None
+    model_is_label: bool = False
+    unit: Literal["tokens", "bytes"] = "tokens"
+    id_scope: str | int | None = None
+    clock: str | int | None = None
     reported: Reported | None = None
+    excluded: str | None = None
 
 
-class _Strict(HitpathRow, forbid_unknown_fields=True, kw_only=True):
-    pass
+class StrictRow(HitpathRow, forbid_unknown_fields=True, kw_only=True):
+    """One line without fields that we do not have."""
 
 
 _KINDS = ("tokens", "block_keys", "messages", "prompt", "segments")
@@ -99,6 +105,7 @@ _OUTPUT_OF = {
     "output_ids": ("tokens",),
     "output_block_keys": ("block_keys",),
     "reply": ("messages", "prompt", "segments"),
+    "reply_segments": ("segments",),
 }
 
 
@@ -111,33 +118,35 @@ def recognises(value: object) -> bool:
 
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All rows. Raises InputError."""
-    rows = _HitpathRows(builder, TextPrompts(options.tokenizer))
+    rows = HitpathRows(builder, TextPrompts(options.tokenizer))
+    decoder = RowDecoder(HitpathRow, StrictRow, builder.ignored_fields)
+
+    def make_row(line: bytes, place: str) -> Row:
+        return rows.make(decoder.decode(line, place), place)
+
     for place, line in lines_of(inputs):
-        builder.attempt(partial(rows.make, line, place), place, lambda: rows.units_agree)
-    if rows.uncounted:
-        builder.notes.append(
-            f"reported.prompt_tokens without reported.counting in {rows.uncounted:,} rows: "
-            "whether it includes cached tokens is not known, so it is not compared"
-        )
-    identity = _IDENTITY[rows.kind or "tokens"]
-    if identity == "text" and not rows.prompts.in_bytes:
-        identity = "tokens"
-    if identity == "text":
-        builder.notes.append("no tokenizer: one byte of text stands for one token in every count")
-        if any(row.reported is not None for row in builder.rows):
-            builder.notes.append(
-                "reported counts are tokens and prompts here are bytes: not comparable, not used"
-            )
-    return builder.build(NAME, identity, rows.block_size, report_in_other_units=identity == "text")
+        builder.attempt(partial(make_row, line, place), place, lambda: rows.units_agree)
+    return rows.build(NAME)
 
 
-class _HitpathRows:
+class _Whole(NamedTuple):
+    """What all rows of a trace have, or none; named as the fields that decide it."""
+
+    arrival_s: bool = True
+    clock: bool = False
+    model_is_label: bool = False
+    unit: bool = False
+
+
+class HitpathRows:
     """Makes rows; remembers what must agree between them."""
 
     def __init__(self, builder: TraceBuilder, prompts: TextPrompts) -> None:
         self.prompts = prompts
-        self._decoder = RowDecoder(HitpathRow, _Strict, builder.ignored_fields)
+        self._builder = builder
         self._segments = SegmentTokens()
+        self._scopes: dict[str, int] = {}
+        self._whole = _Whole()
         self._strings: dict[str, int] = {}
         self._key_type: type[int | str] | None = None
         self.kind: str | None = None
@@ -148,16 +157,57 @@ class _HitpathRows:
     @property
     def units_agree(self) -> bool:
         """Whether reported counts are in the unit of the prompt (bytes are not tokens)."""
+        if self._whole.unit:
+            return False
         return self.kind not in ("messages", "prompt") or not self.prompts.in_bytes
 
-    def make(self, line: bytes, place: str) -> Row:
+    def build(self, name: str) -> Trace:
+        """The trace of all rows, with the notes that their kind needs."""
+        builder = self._builder
+        if self.uncounted:
+            builder.notes.append(
+                f"reported.prompt_tokens without reported.counting in {self.uncounted:,} rows: "
+                "whether it includes cached tokens is not known, so it is not compared"
+            )
+        identity = _IDENTITY[self.kind or "tokens"]
+        if identity == "text" and not self.prompts.in_bytes:
+            identity = "tokens"
+        if self._whole.unit:
+            identity = "text"  # whoever wrote the segments counted bytes
+        if identity == "text":
+            builder.notes.append(
+                "no tokenizer: one byte of text stands for one token in every count"
+            )
+            if any(row.reported is not None for row in builder.rows):
+                builder.notes.append(
+                    "reported counts are tokens and prompts here are bytes: not comparable, "
+                    "shown apart"
+                )
+        if not self._whole.arrival_s:
+            builder.has_times = False
+            builder.notes.append(
+                "no times in this trace: the order of the rows is the order of arrival"
+            )
+        if self._whole.clock:
+            num_clocks = len({row.clock for row in builder.rows})
+            builder.notes.append(f"{num_clocks:,} clocks: rows are taken in the order of the file")
+        return builder.build(
+            name,
+            identity,
+            self.block_size,
+            own_clocks=self._whole.clock,
+            model_is_label=self._whole.model_is_label,
+            report_in_other_units=identity == "text",
+        )
+
+    def make(self, data: HitpathRow, place: str) -> Row:
         """One row, or InputError."""
-        data = self._decoder.decode(line, place)
         kind = self._kind_of(data, place)
+        whole = self._check_whole(data, place)
         prompt, output = getattr(self, f"_from_{kind}")(data, place)
         row = Row(
             id=str(data.id),
-            arrival_s=check_seconds(data.arrival_s, "arrival_s", place),
+            arrival_s=self._arrival_s(data, place),
             prompt=prompt,
             prompt_tokens=self._prompt_tokens(data, kind, len(prompt), place),
             output=output,
@@ -171,6 +221,9 @@ class _HitpathRows:
             worker=_name(data.worker),
             turn=data.turn,
             context=_context(data),
+            scope=self._scope(data),
+            clock=_name(data.clock),
+            excluded=data.excluded,
         )
         if data.turn is not None:
             check_tokens(data.turn, "turn", place)
@@ -180,6 +233,7 @@ class _HitpathRows:
             self._take_reported(row, data.reported, place)
         if self.kind is None:
             self.kind, self._kind_place = kind, place
+            self._whole = whole
             self.block_size = data.block_size if kind == "block_keys" else None
         return row
 
@@ -196,9 +250,48 @@ class _HitpathRows:
         for name, kinds_of_name in _OUTPUT_OF.items():
             if getattr(data, name) is not None and kind not in kinds_of_name:
                 raise InputError(place, name, f"does not go with {kind}")
+        if data.reply is not None and data.reply_segments is not None:
+            raise InputError(place, "reply_segments", "reply stands there too: give one of them")
+        if data.unit == "bytes" and kind != "segments":
+            raise InputError(place, "unit", f"does not go with {kind}")
+        if data.id_scope is not None and kind != "block_keys":
+            raise InputError(place, "id_scope", f"does not go with {kind}")
         if data.tools is not None and kind != "messages":
             raise InputError(place, "tools", f"does not go with {kind}")
         return kind
+
+    def _check_whole(self, data: HitpathRow, place: str) -> _Whole:
+        """What the first row decides for the whole trace."""
+        here = _Whole(
+            data.arrival_s is not None,
+            data.clock is not None,
+            data.model_is_label,
+            data.unit == "bytes",
+        )
+        if self.kind is not None and here != self._whole:
+            name, has = next(
+                (name, has)
+                for name, has, had in zip(_Whole._fields, here, self._whole, strict=True)
+                if has != had
+            )
+            first, now = ("not in", "here") if has else ("in", "absent here")
+            cause = f"{first} {self._kind_place}, but {now}: all rows or none"
+            raise InputError(place, name, cause)
+        if data.arrival_s is None and data.finish_s is not None:
+            raise InputError(place, "finish_s", "needs arrival_s beside it")
+        return here
+
+    def _arrival_s(self, data: HitpathRow, place: str) -> float:
+        """Without times (null) the number of the row stands for them."""
+        if data.arrival_s is None:
+            return float(len(self._builder.rows) + len(self._builder.skipped))
+        return check_seconds(data.arrival_s, "arrival_s", place)
+
+    def _scope(self, data: HitpathRow) -> int:
+        """Ids without a scope are of one scope, the first."""
+        if data.id_scope is None:
+            return 0
+        return self._scopes.setdefault(str(data.id_scope), len(self._scopes) + 1)
 
     def _from_tokens(self, data: HitpathRow, place: str) -> tuple[Symbols, Symbols | None]:
         assert data.tokens is not None
@@ -246,22 +339,27 @@ class _HitpathRows:
 
     def _from_segments(self, data: HitpathRow, place: str) -> tuple[Symbols, Symbols | None]:
         assert data.segments is not None
+        prompt = self._stretches(data.segments, "segments", place)
+        reply = data.reply_segments
+        if data.reply is not None:
+            if data.output_tokens is None:
+                cause = "missing: how long is the reply's segment?"
+                raise InputError(place, "output_tokens", cause)
+            reply = [(data.reply, data.output_tokens)]
+        return prompt, None if reply is None else self._stretches(reply, "reply_segments", place)
+
+    def _stretches(self, parts: list[tuple[str, int]], name: str, place: str) -> Symbols:
+        """Named stretches, one behind the other."""
         total = 0
-        for i, (_, num_tokens) in enumerate(data.segments):
-            total += check_tokens(num_tokens, f"segments[{i}][1]", place)
-        if max(total, data.output_tokens or 0) > MAX_SEGMENT_TOKENS:
-            raise InputError(place, "segments", f"more than {MAX_SEGMENT_TOKENS:,} tokens")
+        for i, (_, num_tokens) in enumerate(parts):
+            total += check_tokens(num_tokens, f"{name}[{i}][1]", place)
+        if total > MAX_SEGMENT_TOKENS:
+            raise InputError(place, name, f"more than {MAX_SEGMENT_TOKENS:,} tokens")
         try:
-            parts = [self._segments.tokens(name, n) for name, n in data.segments]
+            tokens = [self._segments.tokens(stretch, length) for stretch, length in parts]
         except OverflowError as error:
-            raise InputError(place, "segments", str(error)) from error
-        prompt = np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint32)
-        if data.reply is None:
-            return prompt, None
-        if data.output_tokens is None:
-            raise InputError(place, "output_tokens", "missing: how long is the reply's segment?")
-        check_tokens(data.output_tokens, "output_tokens", place)
-        return prompt, self._segments.tokens(data.reply, data.output_tokens)
+            raise InputError(place, name, str(error)) from error
+        return np.concatenate(tokens) if tokens else np.zeros(0, dtype=np.uint32)
 
     @staticmethod
     def _from_lengths(data: HitpathRow, place: str) -> tuple[Symbols, Symbols | None]:

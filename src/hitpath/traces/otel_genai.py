@@ -1,81 +1,45 @@
 """OpenTelemetry GenAI spans: OTLP JSON (`resourceSpans`), {"spans": [...]}, or one span a line.
 
 A span that calls a model (chat, text_completion, generate_content) is one request; its prompt is
-`gen_ai.input.messages`, behind `gen_ai.tool.definitions` and `gen_ai.system_instructions`. OTLP
-times are nanoseconds; others are ISO 8601. By the convention the input tokens include the
-cached ones.
+the messages that it holds (otel_messages.py, otel_older.py), behind tools and system text. Where
+no span holds messages, as the conventions have it unless content is captured, only lengths and
+reported counts are known (otel_usage.py). OTLP times are nanoseconds; others are ISO 8601.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
-
-import msgspec
 
 from hitpath.core import InputError
-from hitpath.text.as_bytes import render_chat
-from hitpath.traces.conversations import (
-    Message,
-    as_symbols,
-    build_text,
-    decode_struct,
-    iso_seconds,
-    not_comparable,
-    plain_message,
-    plain_tools,
-    render_replies,
-    rows_of,
-)
-from hitpath.traces.decode import decode_any
-from hitpath.traces.rows import Row, TraceBuilder, check_seconds, check_tokens
+from hitpath.traces.conversations import answer, build_text, plain_tools, rows_of
+from hitpath.traces.otel_blocks import as_chat, as_tool
+from hitpath.traces.otel_messages import INPUT, Call, call_of
+from hitpath.traces.otel_older import older_call_of
+from hitpath.traces.otel_spans import Attributes, Span, decode_span, spans_of
+from hitpath.traces.otel_usage import first_token_s, has_usage, input_name, usage_of
+from hitpath.traces.prompts import TextPrompts
+from hitpath.traces.rows import NO_SYMBOLS, Row, Symbols, TraceBuilder
 from hitpath.traces.sources import Format, Input, ReadOptions
 from hitpath.traces.table import Context, Trace
 
 NAME = "otel-genai"
-_CALLS = ("chat", "text_completion", "generate_content")
-_NANOSECONDS = 1e9
+_CALLS = ("chat", "text_completion", "generate_content", "completion")
+_KINDS = ("gen_ai.operation.name", "llm.request.type", "gen_ai.request.type")
 
-
-class _KeyValue(msgspec.Struct):
-    key: str
-    value: dict[str, Any] | None = None
-
-
-class _Ids(msgspec.Struct):
-    trace_id: str | None = None
-    span_id: str | None = None
-
-
-class _Span(msgspec.Struct, kw_only=True):
-    """A span in OTLP's names or in those of the SDKs; the fields that are read."""
-
-    attributes: dict[str, Any] | list[_KeyValue] = {}
-    context: _Ids | None = None
-    trace_id: str | None = None
-    span_id: str | None = None
-    start_time: str | int | None = None
-    end_time: str | int | None = None
-    otlp_trace_id: str | None = msgspec.field(default=None, name="traceId")
-    otlp_span_id: str | None = msgspec.field(default=None, name="spanId")
-    otlp_start: str | int | None = msgspec.field(default=None, name="startTimeUnixNano")
-    otlp_end: str | int | None = msgspec.field(default=None, name="endTimeUnixNano")
-
-
-class _Scope(msgspec.Struct):
-    spans: list[msgspec.Raw] = []
-
-
-class _Resource(msgspec.Struct):
-    scopes: list[_Scope] = msgspec.field(default_factory=list, name="scopeSpans")
-
-
-class _Document(msgspec.Struct):
-    resources: list[_Resource] | None = msgspec.field(default=None, name="resourceSpans")
-    spans: list[msgspec.Raw] | None = None
-
-
-_document, _span = msgspec.json.Decoder(_Document), msgspec.json.Decoder(_Span)
+_OTHERS = "spans call no model: no requests"
+_FAILED = "spans ended in an error and tell no prompt: no requests"
+_NAMED_BY_TRACE = "spans have no gen_ai.conversation.id: the trace stands for the session"
+_LENGTHS = "spans hold no messages: only lengths and reported counts are known"
+_AGAINST = (
+    "spans report more cached than input tokens: whoever recorded them leaves cached tokens out of "
+    "gen_ai.usage.input_tokens, against the conventions"
+)
+_UNSURE = (
+    "spans do not tell whether gen_ai.usage.input_tokens includes the cached tokens: it is not "
+    "compared with the prompt"
+)
+_NOTES = (_OTHERS, _FAILED, _NAMED_BY_TRACE, _LENGTHS, _AGAINST, _UNSURE)
 
 
 def recognises(value: object) -> bool:
@@ -91,232 +55,167 @@ def recognises(value: object) -> bool:
 
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All spans that call a model. Raises InputError."""
-    options.bytes_only(NAME)
-    spans = _Spans()
+    spans = _Spans(builder, TextPrompts(options.tokenizer))
     for source in inputs:
         for place, text in rows_of(source):
             try:
-                found = list(_spans_of(text, place))
+                found = list(spans_of(text, place))
             except InputError as error:
                 builder.reject(error)
                 continue
             for path, raw in found:
-                spans.offer(raw, path, place, builder)
-    if spans.others:
-        builder.notes.append(f"{spans.others:,} spans call no model: no requests")
-    if spans.named_by_trace:
-        builder.notes.append(
-            f"{spans.named_by_trace:,} spans have no gen_ai.conversation.id: the trace stands for "
-            "the session"
-        )
-    return build_text(builder, NAME)
+                spans.offer(raw, path, place)
+    return spans.build()
 
 
-def _spans_of(text: bytes, place: str) -> Iterator[tuple[str, bytes]]:
-    """(path in the document, the span's JSON)."""
-    document: _Document = decode_struct(_document, text, place)
-    if document.resources is None and document.spans is None:
-        yield "", text
-    for i, raw in enumerate(document.spans or []):
-        yield f"spans[{i}].", bytes(raw)
-    for r, resource in enumerate(document.resources or []):
-        for s, scope in enumerate(resource.scopes):
-            for i, raw in enumerate(scope.spans):
-                yield f"resourceSpans[{r}].scopeSpans[{s}].spans[{i}].", bytes(raw)
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A span without messages: a row of lengths, or why it is none. name: where messages would
+    stand."""
+
+    place: str
+    name: str
+    row: Row | InputError
+
+    def told(self) -> Row:
+        if isinstance(self.row, InputError):
+            raise self.row
+        return self.row
 
 
 class _Spans:
-    """Makes rows of spans; counts those that are none."""
+    """Makes rows of spans; counts those that are none.
 
-    def __init__(self) -> None:
-        self.others = 0
-        self.named_by_trace = 0
+    Spans without messages wait until it is known whether any span has some: then they are bad
+    rows, else all that there is.
+    """
 
-    def offer(self, raw: bytes, path: str, place: str, builder: TraceBuilder) -> None:
+    def __init__(self, builder: TraceBuilder, prompts: TextPrompts) -> None:
+        self._builder = builder
+        self._prompts = prompts
+        self._counts: Counter[str] = Counter()
+        self._with_messages = False
+        self._waiting: list[_Waiting] = []
+
+    def offer(self, raw: bytes, path: str, place: str) -> None:
         """A span, as a row if it calls a model."""
         try:
-            span, attributes = _decode_span(raw, path, place)
+            span = decode_span(raw, path, place)
+            kind = next((v for n in _KINDS if (v := span.attributes.get(n)) is not None), None)
+            may_be_one = kind in _CALLS or (kind is None and b"gen_ai." in raw)
+            call = (call_of(span) or older_call_of(span)) if may_be_one else None
         except InputError as error:
-            builder.reject(error)
+            self._builder.reject(error)
             return
-        operation = attributes.get("gen_ai.operation.name")
-        if operation in _CALLS or (operation is None and "gen_ai.input.messages" in attributes):
-            make = partial(self._row, span, attributes, path, place)
-            builder.attempt(make, place, not_comparable)
+        if call is not None:
+            self._with_messages = True
+            self._reject_waiting()
+            make = partial(self._row, span, call)
+            self._builder.attempt(make, place, self._prompts.comparable)
+        elif kind in _CALLS and _tells_only_its_error(span.attributes):
+            self._counts[_FAILED] += 1
+        elif kind in _CALLS or (kind is None and has_usage(span.attributes)):
+            self._waiting.append(_Waiting(place, span.at + INPUT, _lengths(span)))
+            if self._with_messages:
+                self._reject_waiting()
         else:
-            self.others += 1
+            self._counts[_OTHERS] += 1
 
-    def _row(self, span: _Span, attributes: dict[str, Any], path: str, place: str) -> Row:
-        at = f"{path}attributes."
-        prompt = as_symbols(
-            partial(_prompt, attributes, at, place), f"{at}gen_ai.input.messages", place
+    def _reject_waiting(self) -> None:
+        cause = "missing: without captured content, what prompts share cannot be known"
+        waiting, self._waiting = self._waiting, []
+        for span in waiting:
+            self._builder.reject(InputError(span.place, span.name, cause))
+
+    def build(self) -> Trace:
+        """The trace of all spans offered."""
+        for span in self._waiting:
+            self._builder.attempt(span.told, span.place)
+        lengths = self._builder.rows if self._waiting else []
+        self._counts[_LENGTHS] = len(lengths)
+        self._counts[_AGAINST] = sum(
+            (row.reported or 0) + (row.written or 0) > row.prompt_tokens for row in lengths
         )
-        ids = span.context or _Ids()
-        trace = span.trace_id or span.otlp_trace_id or ids.trace_id
-        number = span.span_id or span.otlp_span_id or ids.span_id
-        if number is None:
-            raise InputError(place, f"{path}span_id", "missing")
-        model = _text(attributes.get("gen_ai.request.model"))
-        session = _text(attributes.get("gen_ai.conversation.id"))
-        row = Row(
-            id=number if trace is None else f"{trace}/{number}",
-            arrival_s=_start(span, path, place),
-            finish_s=_seconds(span.end_time, span.otlp_end, f"{path}end_time", place),
-            prompt=prompt,
-            prompt_tokens=len(prompt),
-            session=session or trace,
-            model=model,
-            context=Context(model=model),
+        self._counts[_NAMED_BY_TRACE] = sum(
+            row.session is not None and row.id.startswith(f"{row.session}/")
+            for row in self._builder.rows
         )
-        self.named_by_trace += session is None
-        replies = _replies(attributes, at, place)
-        if replies:
-            name = f"{at}gen_ai.output.messages"
-            row.output = as_symbols(partial(render_replies, replies[:1]), name, place)
+        notes = [f"{self._counts[told]:,} {told}" for told in _NOTES if self._counts[told]]
+        self._builder.notes += notes
+        if self._waiting:
+            return self._builder.build(NAME, "lengths_only", None)
+        return build_text(self._builder, NAME, self._prompts)
+
+    def _row(self, span: Span, call: Call) -> Row:
+        row = _started(span)
+        row.prompt = self._prompt(call, row.session, span.place)
+        row.prompt_tokens = len(row.prompt)
+        replies = call.replies[:1]
+        if replies and not self._prompts.in_bytes:
+            replies = as_chat(replies[0])
+        row.output = answer(self._prompts, replies, call.reply_name, span.place)
+        usage = usage_of(span)
+        if row.output is not None:
             row.output_tokens = len(row.output)
-        names = ("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens")
-        row.reported = _count(attributes, names, at, place)
-        names = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
-        row.reported_prompt = _count(attributes, names, at, place)
+        elif not self._prompts.in_bytes:
+            row.output_tokens = usage.output
+        row.reported, row.written, row.reported_prompt = usage.hit, usage.written, usage.prompt
+        if usage.unsure is not None and not self._prompts.in_bytes:
+            self._counts[_UNSURE] += 1
         return row
 
-
-def _decode_span(raw: bytes, path: str, place: str) -> tuple[_Span, dict[str, Any]]:
-    try:
-        span: _Span = decode_struct(_span, raw, place)
-    except InputError as error:
-        raise InputError(place, f"{path}{error.field}".rstrip("."), error.cause) from error
-    if isinstance(span.attributes, dict):
-        return span, span.attributes
-    return span, {pair.key: _value(pair.value) for pair in span.attributes}
-
-
-def _value(value: Any) -> Any:
-    """OTLP's AnyValue as a plain value; None for what is none."""
-    if not isinstance(value, dict):
-        return None
-    for name in ("stringValue", "boolValue", "doubleValue"):
-        if name in value:
-            return value[name]
-    if "intValue" in value:
-        number = value["intValue"]
-        return int(number) if _is_digits(number) else number
-    for name in ("arrayValue", "kvlistValue"):
-        inner = value.get(name)
-        values = inner.get("values", []) if isinstance(inner, dict) else None
-        if isinstance(values, list) and name == "arrayValue":
-            return [_value(v) for v in values]
-        if isinstance(values, list):
-            return {
-                str(v.get("key")): _value(v.get("value")) for v in values if isinstance(v, dict)
-            }
-    return None
+    def _prompt(self, call: Call, session: str | None, place: str) -> Symbols:
+        if call.text is not None:
+            return self._prompts.prompt(call.text, session, call.names[0], place)
+        messages, names, tools = call.messages, call.names, plain_tools(call.tools)
+        if not self._prompts.in_bytes:
+            chats = [as_chat(message) for message in messages]
+            names = [name for name, chat in zip(names, chats, strict=True) for _ in chat]
+            messages = [message for chat in chats for message in chat]
+            tools = [as_tool(tool) for tool in tools]
+        return self._prompts.chat(messages, tools, session, INPUT, place, names)
 
 
-def _is_digits(value: object) -> bool:
-    return isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 20
-
-
-def _json_of(attributes: dict[str, Any], name: str, at: str, place: str) -> Any:
-    """An attribute that is JSON, as a string of it or as it is; None where absent."""
-    value = attributes.get(name)
-    if not isinstance(value, str):
-        return value
-    try:
-        return decode_any(value.encode(), place)
-    except UnicodeEncodeError as error:
-        raise InputError(place, at + name, "not valid Unicode") from error
-    except InputError as error:
-        raise InputError(place, at + name, error.cause) from error
-
-
-def _messages(attributes: dict[str, Any], name: str, at: str, place: str) -> list[Message]:
-    value = _json_of(attributes, name, at, place)
-    if value is None:
-        return []
-    if not isinstance(value, list) or not all(isinstance(m, dict) for m in value):
-        raise InputError(place, at + name, "is not a list of messages")
-    return [_message(message) for message in value]
-
-
-def _message(message: Message) -> Message:
-    """With `parts` (role, parts) as `content` (role, content)."""
-    rest = {k: v for k, v in message.items() if k not in ("parts", "finish_reason")}
-    return plain_message(
-        {**rest, "content": _blocks(message["parts"])} if "parts" in message else rest
+def _started(span: Span) -> Row:
+    """A row with what every span has. Raises InputError."""
+    number, trace = span.span_id, span.trace_id
+    if number is None:
+        raise InputError(span.place, f"{span.path}span_id", "missing")
+    model = _text(span, "gen_ai.request.model") or _text(span, "gen_ai.response.model")
+    return Row(
+        id=number if trace is None else f"{trace}/{number}",
+        arrival_s=span.start_s(),
+        finish_s=span.end_s(),
+        prompt=NO_SYMBOLS,
+        prompt_tokens=0,
+        session=_text(span, "gen_ai.conversation.id") or trace,
+        model=model,
+        context=Context(model=model),
+        ttft_s=first_token_s(span),
     )
 
 
-def _blocks(parts: Any) -> Any:
-    if not isinstance(parts, list):
-        return parts
-    return [
-        {"type": "text", "text": part.get("content")}
-        if isinstance(part, dict) and part.get("type") == "text" and "content" in part
-        else part
-        for part in parts
-    ]
+def _lengths(span: Span) -> Row | InputError:
+    """A row of lengths and counts only, or why the span tells none."""
+    try:
+        row, usage = _started(span), usage_of(span)
+        if usage.prompt is None:
+            cause = usage.unsure or "missing: the span holds neither messages nor their length"
+            raise InputError(span.place, input_name(span), cause)
+    except InputError as error:
+        return error
+    row.prompt_tokens, row.output_tokens = usage.prompt, usage.output
+    row.reported, row.written = usage.hit, usage.written
+    return row
 
 
-def _prompt(attributes: dict[str, Any], at: str, place: str) -> bytes:
-    if attributes.get("gen_ai.input.messages") is None:
-        cause = "missing: without captured content, what prompts share cannot be known"
-        raise InputError(place, f"{at}gen_ai.input.messages", cause)
-    messages = _messages(attributes, "gen_ai.input.messages", at, place)
-    name = "gen_ai.system_instructions"
-    if attributes.get(name) is not None:
-        system = attributes[name]
-        with suppress(InputError):  # else it is plain text
-            system = _json_of(attributes, name, at, place)
-        messages.insert(0, plain_message({"role": "system", "content": _blocks(system)}))
-    tools = _json_of(attributes, "gen_ai.tool.definitions", at, place)
-    if tools is not None and not isinstance(tools, list):
-        raise InputError(place, f"{at}gen_ai.tool.definitions", "is not a list of tools")
-    return render_chat(messages, plain_tools(tools or []))
+def _tells_only_its_error(attributes: Attributes) -> bool:
+    return attributes.get("error.type") is not None and not has_usage(attributes)
 
 
-def _replies(attributes: dict[str, Any], at: str, place: str) -> list[Message]:
-    text = attributes.get("gen_ai.output.text")
-    if isinstance(text, str):
-        return [{"role": "assistant", "content": text}]
-    return _messages(attributes, "gen_ai.output.messages", at, place)
-
-
-def _count(attributes: dict[str, Any], names: Sequence[str], at: str, place: str) -> int | None:
-    """The first of these attributes that the span has."""
-    for name in names:
-        value = attributes.get(name)
-        if value is None:
-            continue
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise InputError(place, at + name, f"{value!r} is not a number of tokens")
-        return check_tokens(value, at + name, place)
-    return None
-
-
-def _text(value: object) -> str | None:
+def _text(span: Span, name: str) -> str | None:
+    value = span.attributes.get(name)
     return value if isinstance(value, str) and value else None
-
-
-def _start(span: _Span, path: str, place: str) -> float:
-    start_s = _seconds(span.start_time, span.otlp_start, f"{path}start_time", place)
-    if start_s is None:
-        raise InputError(place, f"{path}start_time", "missing")
-    return start_s
-
-
-def _seconds(time: str | int | None, otlp: str | int | None, name: str, place: str) -> float | None:
-    """ISO 8601, or nanoseconds (as JSON's integers or as strings of them)."""
-    value = otlp if otlp is not None else time
-    if value is None:
-        return None
-    if isinstance(value, str):
-        if not (value.isascii() and value.isdecimal()):
-            return iso_seconds(value, name, place)
-        value = int(value[:25])
-    if not 0 <= value < 10**21:
-        raise InputError(place, name, f"{value} is not a time in nanoseconds")
-    return check_seconds(value / _NANOSECONDS, name, place)
 
 
 FORMAT = Format(NAME, "OpenTelemetry GenAI spans", recognises, read)

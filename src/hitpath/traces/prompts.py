@@ -1,5 +1,6 @@
 """Text of a trace as tokens: the tokenizer, its chat template, and errors with their place."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ from hitpath.text.tokenizer import ByteTokenizer, RenderError, TextTokenizer, To
 
 if TYPE_CHECKING:
     from hitpath.traces.table import Identity
+
+_MESSAGE = re.compile(r"messages(?:\[(\d+)\])?")
 
 
 class TextPrompts:
@@ -42,11 +45,16 @@ class TextPrompts:
         session: str | None,
         field: str,
         place: str,
+        names: Sequence[str] | None = None,
     ) -> Tokens:
-        """A chat request up to the head of the reply."""
-        return self._encoded(
-            lambda: self.tokenizer.render_chat(messages, tools), session, field, place
-        )
+        """A chat request up to the head of the reply. names: where each message stands in the
+        row, for errors; None for `field[0]`, `field[1]` and so on."""
+        try:
+            return self._encoded(
+                lambda: self.tokenizer.render_chat(messages, tools), session, field, place
+            )
+        except InputError as error:
+            raise InputError(place, _name_in_row(error.field, field, names), error.cause) from error
 
     def reply(self, text: str, chat: bool, field: str, place: str) -> Tokens:
         """A reply as generated behind its prompt."""
@@ -69,3 +77,16 @@ def _told(make: Callable[[], Tokens], field: str, place: str) -> Tokens:
         raise InputError(place, field, f"not valid Unicode: {error.reason}") from error
     except RenderError as error:
         raise InputError(place, error.field or field, error.cause) from error
+    except (OverflowError, RecursionError, TypeError, ValueError) as error:
+        raise InputError(place, field, f"cannot be rendered: {error}") from error
+
+
+def _name_in_row(rendered: str, field: str, names: Sequence[str] | None) -> str:
+    """`messages[2].content` of what was rendered, by the names that the row has for it."""
+    at = _MESSAGE.match(rendered)
+    if at is None:
+        return rendered
+    if at[1] is None:
+        return field + rendered[at.end() :]
+    name = f"{field}[{at[1]}]" if names is None else names[int(at[1])]
+    return name + rendered[at.end() :]

@@ -46,7 +46,9 @@ class Row:
     `reported`: hit tokens that the engine told; `reported_prompt`: its count of the whole
     prompt, cached tokens included; `tiers`: the hit by tier; `written`: tokens that a provider
     says it wrote into its cache (within the prompt, beside the hit); `ttft_s`: seconds to the
-    first token. None is "not told", never 0.
+    first token. None is "not told", never 0. `clock`: whose clock the times are of, where
+    requests have clocks of their own; `excluded`: why the row must leave all sums, where the
+    file itself says so.
     """
 
     id: str
@@ -68,6 +70,8 @@ class Row:
     tiers: dict[str, int] = field(default_factory=dict)
     written: int | None = None
     ttft_s: float | None = None
+    clock: str | None = None
+    excluded: str | None = None
     num_ids: int = 0
     last_kept: bool = True
 
@@ -170,6 +174,8 @@ class TraceBuilder:
             self.reject(error)
             return
         broken = _broken_invariant(row) if units_agree() else None
+        if row.excluded is not None:
+            broken = ("excluded", row.excluded)
         if broken is not None:
             self.excluded[len(self.rows)] = Problem(place, *broken)
         self._first_place[row.id] = place
@@ -339,9 +345,12 @@ def _columns(rows: list[Row], rest: dict[str, Any], keep_reports: bool) -> Trace
         model=encode_labels([row.model for row in rows]),
         worker=_workers(rows),
         turn=_integers([row.turn for row in rows]),
+        clock=encode_labels([row.clock for row in rows]),
         reported_hit=_integers([row.reported for row in rows] if keep_reports else none),
         reported_tiers=_tier_columns(rows) if keep_reports else {},
         reported_written=_integers([row.written for row in rows] if keep_reports else none),
+        apart_hit=_integers(none if keep_reports else [row.reported for row in rows]),
+        apart_prompt=_integers(none if keep_reports else [row.reported_prompt for row in rows]),
         ttft_s=_seconds_column([row.ttft_s for row in rows]),
         **rest,
     )

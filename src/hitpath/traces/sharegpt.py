@@ -6,12 +6,14 @@ stands before. The format has no times.
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 
 from hitpath.core import InputError
-from hitpath.traces.conversations import Clock, Conversation, build_text, not_comparable, rows_of
+from hitpath.traces.conversations import Clock, Conversation, answer, build_text, rows_of
 from hitpath.traces.decode import RowDecoder
+from hitpath.traces.prompts import TextPrompts
 from hitpath.traces.rows import Row, TraceBuilder
 from hitpath.traces.sources import Format, Input, ReadOptions
 from hitpath.traces.table import Context, Trace
@@ -46,41 +48,51 @@ def recognises(value: object) -> bool:
 
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All conversations. Raises InputError."""
-    options.bytes_only(NAME)
     decoder = RowDecoder(Shared, _Strict, builder.ignored_fields)
+    prompts = TextPrompts(options.tokenizer)
     clock, left_out = Clock(), Counter[str]()
     number = 0
     for source in inputs:
         for place, text in rows_of(source):
             try:
-                rows = _rows(decoder.decode(text, place), str(number), place, clock, left_out)
+                shared = decoder.decode(text, place)
+                rows = _rows(shared, str(number), place, prompts, clock, left_out)
             except InputError as error:
                 builder.reject(error)
             else:
                 for row in rows:
-                    builder.attempt(lambda row=row: row, place, not_comparable)  # type: ignore[misc]
+                    builder.attempt(partial(_same, row), place, prompts.comparable)
             number += 1
     clock.add_note(builder)
     for what, count in sorted(left_out.items()):
         builder.notes.append(f"{what}: {count:,}, no requests")
-    return build_text(builder, NAME)
+    return build_text(builder, NAME, prompts)
+
+
+def _same(row: Row) -> Row:
+    return row
 
 
 def _rows(
-    shared: Shared, number: str, place: str, clock: Clock, left_out: Counter[str]
+    shared: Shared,
+    number: str,
+    place: str,
+    prompts: TextPrompts,
+    clock: Clock,
+    left_out: Counter[str],
 ) -> list[Row]:
     """The requests of one conversation."""
     session = number if shared.id is None else str(shared.id)
     rows: list[Row] = []
-    told = Conversation()
+    told = Conversation(prompts, session, "conversations")
     before = ""
     for i, turn in enumerate(shared.conversations):
         role = _ROLES.get(turn.speaker, turn.speaker)
-        at = f"conversations[{i}].value"
-        prompt = told.prompt() if role == "assistant" and before not in ("", role) else None
-        rendered = told.add({"role": role, "content": turn.value}, at, place)
-        if prompt is not None:
-            output = told.reply(rendered)
+        at = f"conversations[{i}]"
+        message = {"role": role, "content": turn.value}
+        if role == "assistant" and before not in ("", role):
+            prompt = told.prompt(place)
+            output = answer(prompts, [message], f"{at}.value", place)
             rows.append(
                 Row(
                     id=f"{session}/{i}",
@@ -88,7 +100,7 @@ def _rows(
                     prompt=prompt,
                     prompt_tokens=len(prompt),
                     output=output,
-                    output_tokens=len(output),
+                    output_tokens=None if output is None else len(output),
                     session=session,
                     model=shared.model,
                     context=Context(model=shared.model),
@@ -96,6 +108,7 @@ def _rows(
             )
         elif role == "assistant":
             left_out["answers to nothing, or to an answer"] += 1
+        told.add(message, f"{at}.value", place)
         before = role
     if before and before != "assistant":
         left_out["messages at the end of a conversation that nobody answered"] += 1

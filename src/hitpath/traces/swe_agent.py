@@ -2,7 +2,8 @@
 
 Each answer of the model is one request. Where steps have `query`, the exact messages that were
 sent (SWE-agent 1.1.0 and later), that is the prompt; else it is all of `history` before the
-answer. The format has no times.
+answer. The format has no times. With a tokenizer a message is what SWE-agent sends of it (1.1.0,
+agent/models.py, `_history_to_messages`): one tool call's id for each observation.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,19 +12,17 @@ from functools import partial
 import msgspec
 
 from hitpath.core import InputError
-from hitpath.text.as_bytes import render_chat
 from hitpath.traces.conversations import (
     Clock,
     Conversation,
     Message,
-    as_symbols,
+    answer,
     build_text,
     decode_struct,
-    not_comparable,
     plain_message,
-    render_replies,
     rows_of,
 )
+from hitpath.traces.prompts import TextPrompts
 from hitpath.traces.rows import Row, Symbols, TraceBuilder
 from hitpath.traces.sources import Format, Input, ReadOptions
 from hitpath.traces.table import Trace
@@ -58,7 +57,7 @@ def recognises(value: object) -> bool:
 
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All runs. Raises InputError."""
-    options.bytes_only(NAME)
+    prompts = TextPrompts(options.tokenizer)
     clock = Clock()
     from_history = 0
     for source in inputs:
@@ -66,21 +65,22 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
             try:
                 run: Run = decode_struct(_decoder, text, place)
                 queries = any(_is_query(step) for step in run.trajectory)
-                requests = list(_from_queries(run, place) if queries else _from_history(run, place))
+                calls = _from_queries if queries else _from_history
+                requests = list(calls(run, prompts, place))
             except InputError as error:
                 builder.reject(error)
                 continue
             from_history += not queries
             for at, prompt, output in requests:
                 make = partial(_row, f"{place}/{at}", place, prompt, output, clock)
-                builder.attempt(make, place, not_comparable)
+                builder.attempt(make, place, prompts.comparable)
     clock.add_note(builder)
     if from_history:
         builder.notes.append(
             f"{from_history:,} runs have no `query`: prompts are made of the whole history, which "
             "SWE-agent may have shortened before it was sent"
         )
-    return build_text(builder, NAME)
+    return build_text(builder, NAME, prompts)
 
 
 def _row(name: str, place: str, prompt: Symbols, output: Symbols | None, clock: Clock) -> Row:
@@ -95,38 +95,50 @@ def _row(name: str, place: str, prompt: Symbols, output: Symbols | None, clock: 
     )
 
 
-def _sent(message: Message) -> Message:
-    return plain_message({key: message[key] for key in _SENT if message.get(key) is not None})
+def _sent(message: Message, prompts: TextPrompts) -> Message:
+    """What reaches the model of a message."""
+    kept = plain_message({key: message[key] for key in _SENT if message.get(key) is not None})
+    if prompts.in_bytes:
+        return kept
+    ids = kept.pop("tool_call_ids", None)
+    if isinstance(ids, list) and ids:
+        kept.setdefault("tool_call_id", ids[0])
+    return kept
 
 
 def _is_query(step: _Step) -> bool:
     return any("role" in message for message in step.query or [])
 
 
-def _from_queries(run: Run, place: str) -> Iterator[tuple[int, Symbols, Symbols | None]]:
+def _from_queries(
+    run: Run, prompts: TextPrompts, place: str
+) -> Iterator[tuple[int, Symbols, Symbols | None]]:
     """(number of the step, prompt, reply) of each step that called the model."""
     for i, step in enumerate(run.trajectory):
         if not _is_query(step):
             continue
-        messages = [_sent(message) for message in step.query or []]
+        messages = [_sent(message, prompts) for message in step.query or []]
         at = f"trajectory[{i}]"
-        prompt = as_symbols(partial(render_chat, messages, None), f"{at}.query", place)
+        prompt = prompts.chat(messages, None, place, f"{at}.query", place)
         output = None
         if step.response is not None:
             reply = {"content": step.response, "tool_calls": step.tool_calls}
-            output = as_symbols(partial(render_replies, [reply]), f"{at}.response", place)
+            output = answer(prompts, [reply], f"{at}.response", place)
         yield i, prompt, output
 
 
-def _from_history(run: Run, place: str) -> Iterator[tuple[int, Symbols, Symbols | None]]:
+def _from_history(
+    run: Run, prompts: TextPrompts, place: str
+) -> Iterator[tuple[int, Symbols, Symbols | None]]:
     """The same of each answer in the history; demonstrations are prompt, not answers."""
-    told = Conversation()
+    told = Conversation(prompts, place, "history")
     for i, message in enumerate(run.history):
         at = f"history[{i}]"
+        sent = _sent(message, prompts)
         if message.get("role") == "assistant" and message.get("is_demo") is not True and len(told):
-            output = as_symbols(partial(render_replies, [_sent(message)]), at, place)
-            yield i, told.prompt(), output
-        told.add(_sent(message), at, place)
+            output = answer(prompts, [sent], at, place)
+            yield i, told.prompt(place), output
+        told.add(sent, at, place)
 
 
 FORMAT = Format(NAME, "SWE-agent trajectories", recognises, read)

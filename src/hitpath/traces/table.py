@@ -7,7 +7,7 @@ The table knows nothing of files or of caches.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -91,10 +91,13 @@ class Trace:
     With identity "lengths_only" the file does not say what the prompts are: `prompts` rows are
     empty and nothing can be modelled. `reported_written`: tokens of the prompt that a provider
     says it wrote into its cache. `ttft_s`: time to the first token.
+    `apart_hit`, `apart_prompt`: what was reported in tokens where prompts here are bytes: hit and
+    whole prompt, never compared with the prompts.
     `scope`: block ids mean the same only within one scope (a file with local ids).
     `outputs` rows are empty where `has_output` is False. `excluded` maps a row to the input
     invariant that it breaks: it leaves all sums but still enters the cache state.
-    `own_clocks`: arrival times of different sessions cannot be compared. `has_times` False: the
+    `own_clocks`: rows stand in the order of the file, and arrival times with different `clock`
+    names cannot be compared. `has_times` False: the
     file has none, and `arrival_s` is the number of the row.
     """
 
@@ -117,9 +120,12 @@ class Trace:
     model: Labels
     worker: Labels
     turn: Ints
+    clock: Labels
     reported_hit: Ints
     reported_tiers: dict[str, Ints]
     reported_written: Ints
+    apart_hit: Ints
+    apart_prompt: Ints
     ttft_s: Floats
     excluded: dict[int, Problem]
     skipped: tuple[Problem, ...]
@@ -137,12 +143,19 @@ class Trace:
         """Whether arrival times are times, and of one clock."""
         return self.has_times and not self.own_clocks
 
+    def isolating_contexts(self, split_models: bool) -> tuple[Context, ...]:
+        """`contexts` as they isolate: without their models where those are mere labels."""
+        if not self.model_is_label or split_models:
+            return self.contexts
+        return tuple(replace(c, model=None) for c in self.contexts)
+
     @property
     def gaps_known(self) -> bool:
-        """Whether time between two uses of a block can be told: they have one clock. Files with
-        clocks of their own have it as long as their ids are local."""
-        num_files, num_scopes = len(self.tenant.names), len(np.unique(self.scope))
-        return self.has_times and (not self.own_clocks or num_scopes >= num_files)
+        """Whether time between two uses of a block can be told: both are on one clock. Rows with
+        clocks of their own are so where no scope of ids reaches over two clocks."""
+        pairs = np.stack([self.scope, self.clock.codes])
+        num_scopes, num_pairs = len(np.unique(self.scope)), np.unique(pairs, axis=1).shape[1]
+        return self.has_times and (not self.own_clocks or num_pairs == num_scopes)
 
     @property
     def counted(self) -> NDArray[np.bool_]:

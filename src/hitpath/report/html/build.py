@@ -5,26 +5,27 @@ from typing import Any
 
 from hitpath import __version__
 from hitpath.accounting.rates import ratio
-from hitpath.core import ABSENT, CAUSES
+from hitpath.core import ABSENT
 from hitpath.cost.models import ModelKV
 from hitpath.report.document import (
     LOWER_BOUND,
     arrival_span_s,
-    capacity_for,
-    hit_by_tier,
-    ladder_part,
     setting_part,
     tokens_part,
     trace_part,
 )
-from hitpath.report.html import figures, sentences
+from hitpath.report.html import sentences
 from hitpath.report.html.charts import stacked
-from hitpath.report.html.sharing import group_tables, problems, sharing_view, tree_view
+from hitpath.report.html.excerpts import Excerpts
+from hitpath.report.html.figures import PromptHits
+from hitpath.report.html.measures import capacity_view, gaps_view, lengths_view, time_view
+from hitpath.report.html.sharing import sharing_view, tree_view
+from hitpath.report.html.tables import group_tables, problems
 from hitpath.report.html.tree import PrefixTree
-from hitpath.report.html.view import Fact, Page, Part, Picture, Rate, Step, Table, Waterfall
-from hitpath.report.html.words import gib, pct, short
+from hitpath.report.html.view import Fact, Page, Part, Rate
+from hitpath.report.html.waterfall import waterfall_view
+from hitpath.report.html.words import pct, short
 from hitpath.report.text_parts import count, seconds
-from hitpath.sim.reuse import TTLS_S
 from hitpath.summary import Analysis
 
 _RATE_NAMES = {
@@ -38,37 +39,40 @@ _RATE_NAMES = {
 
 
 def page_view(
-    analysis: Analysis, model: ModelKV | None, command: str, tree: PrefixTree | None
+    analysis: Analysis,
+    model: ModelKV | None,
+    command: str,
+    tree: PrefixTree,
+    excerpts: Excerpts,
 ) -> Page:
     """Everything that the template needs."""
-    tokens = tokens_part(analysis)
-    bins = figures.length_bins(analysis)
+    tokens, ledger = tokens_part(analysis), analysis.ledger
+    whole, steady = analysis.hit_rate.token_weighted, analysis.steady.token_weighted
     return Page(
         title="hitpath report",
-        rate=pct(analysis.hit_rate.token_weighted),
-        rate_text=sentences.headline(analysis.hit_rate.token_weighted, _source(analysis)),
+        rate=pct(whole),
+        rate_text=sentences.headline(whole, _source(analysis)),
         rate_name="token-weighted hit rate, whole trace",
-        steady=pct(analysis.steady.token_weighted),
+        steady=pct(steady),
         whole=_whole(tokens),
         facts=_facts(analysis),
         warnings=_warnings(analysis),
-        waterfall=_waterfall(analysis, tokens),
+        waterfall=waterfall_view(analysis),
         rates=_rates(analysis),
-        capacity=_capacity(analysis, model),
-        time=_time(analysis),
-        gaps=_gaps(analysis),
-        gaps_note=_gaps_note(analysis),
-        gaps_foot=_gaps_foot(analysis),
-        lengths=_lengths(analysis, bins),
-        tree=tree_view(analysis, tree),
+        capacity=capacity_view(analysis, model),
+        time=time_view(analysis.over_time, analysis.trace.common_clock, whole, steady),
+        gaps=gaps_view(analysis.gaps),
+        lengths=lengths_view(PromptHits(ledger.prompt, ledger.hit, ledger.counted)),
+        tree=tree_view(analysis, tree, excerpts),
         sharing=sharing_view(analysis),
-        groups=group_tables(analysis),
+        groups=group_tables(analysis.groups),
         unknown_text=sentences.unknown(list(tokens["not_known"])),
         unknown=_unknown(analysis, tokens),
-        problems=problems(analysis),
+        problems=problems(analysis.trace),
         settings=_settings(analysis, model),
         command=command,
         version=__version__,
+        holds_text=not excerpts.why_not,
     )
 
 
@@ -120,101 +124,6 @@ def _warnings(analysis: Analysis) -> tuple[str, ...]:
     return tuple(note.replace("(listed above)", "(listed below)") for note in notes)
 
 
-def _waterfall(analysis: Analysis, tokens: dict[str, Any]) -> Waterfall:
-    told: dict[str, int] = {"hit": tokens["hit"], "unexplained": tokens["unexplained"]}
-    told |= {cause: value for cause, value in tokens["causes"].items() if value is not None}
-    prompt, left = analysis.ledger.total(analysis.ledger.prompt), 0
-    steps = []
-    for name, value in told.items():
-        if value or name == "hit":
-            steps.append(_step(analysis, tokens, name, value, left, prompt))
-        left += value
-    touched = count(int(analysis.ledger.counted.sum()))
-    everything = Step(
-        "all",
-        "prompt",
-        "all prompt tokens",
-        "",
-        0,
-        100,
-        count(prompt),
-        pct(ratio(prompt, prompt)),
-        "",
-        "",
-        touched,
-        (),
-    )
-    none = [name.replace("_", " ") for name, value in told.items() if not value and name != "hit"]
-    excess = tokens["excess"]
-    beside = []
-    if isinstance(excess, int) and excess:
-        beside.append(
-            f"{count(excess)} tokens of excess stand beside this sum: the engine "
-            "reported more hits than the modelled cache holds."
-        )
-    not_stored = tokens["reasons"].get("evicted", {}).get("not_stored", 0)
-    lost = {name: value for name, value in told.items() if name != "hit"}
-    split = tokens["evicted_split"]
-    return Waterfall(
-        sentences.ladder(
-            prompt, told["hit"], lost, not_stored, split["policy"] if split is not None else 0
-        ),
-        (*steps, everything),
-        ", ".join(none),
-        tuple(beside),
-    )
-
-
-def _step(
-    analysis: Analysis, tokens: dict[str, Any], name: str, value: int, left: int, prompt: int
-) -> Step:
-    touched: dict[str, int | None] = tokens["requests_touched"]
-    rungs = {"hit": 0, **{cause: i + 1 for i, cause in enumerate(CAUSES)}}
-    rung = ladder_part(analysis)[rungs[name]] if name in rungs else None
-    hits = analysis.ledger.hit[analysis.ledger.counted]
-    requests = int((hits > 0).sum()) if name == "hit" else touched.get(name)
-    kinds = {"hit": "hit", "cold": "floor", "unexplained": "odd"}
-    who = sentences.WHO[name]
-    if name in tokens["notes"]:
-        who += " (lower bound)"
-    return Step(
-        kinds.get(name, "lost"),
-        name.replace("_", " "),
-        sentences.PLAIN[name],
-        who,
-        100 * left / prompt if prompt else 0.0,
-        100 * value / prompt if prompt else 0.0,
-        count(value),
-        pct(ratio(value, prompt)),
-        "" if rung is None or name == "cold" else pct(rung["hit_rate"]),
-        "" if rung is None or name == "cold" else f"{count(rung['tokens'])} tokens",
-        count(requests) if requests is not None else "",
-        _reasons(analysis, tokens, name, prompt),
-    )
-
-
-def _reasons(
-    analysis: Analysis, tokens: dict[str, Any], name: str, prompt: int
-) -> tuple[Part, ...]:
-    """The tiers of the hit, or the reasons of a cause, with the clairvoyant split."""
-    if name == "hit":
-        tiers = {tier: n for tier, n in hit_by_tier(analysis).items() if n}
-        parts = tiers if len(tiers) > 1 or "device" not in tiers else {}
-    else:
-        parts = dict(tokens["reasons"].get(name, {}))
-    split = tokens["evicted_split"]
-    if name == "evicted" and split is not None:
-        parts |= {
-            "a better order keeps": split["policy"],
-            "only a larger cache keeps": split["capacity"],
-        }
-    return tuple(
-        Part("", reason.replace("_", " "), count(value), pct(ratio(value, prompt)))
-        for reason, value in parts.items()
-        if value
-    )
-
-
 def _rates(analysis: Analysis) -> tuple[Rate, ...]:
     rates = []
     for name, (label, meaning) in _RATE_NAMES.items():
@@ -227,126 +136,6 @@ def _rates(analysis: Analysis) -> tuple[Rate, ...]:
         meaning = "what the modelled cache alone would say"
         rates.append(Rate("modelled, token-weighted", meaning, pct(rate), "–", 100 * (rate or 0)))
     return tuple(rates)
-
-
-def _capacity(analysis: Analysis, model: ModelKV | None) -> Picture | None:
-    plot = figures.capacity_plot(analysis, model)
-    if plot is None:
-        return None
-    sizes = capacity_for(analysis.curve)
-    names = [
-        (f"{float(share):.0%} of ceiling".replace("%", "\u00a0%"), tokens)
-        for share, tokens in sizes.items()
-    ]
-    configured = figures.configured_sizes(analysis)
-    rows = []
-    for name, tokens in [*names, *configured]:
-        if tokens is None:
-            continue
-        cells = [name, count(tokens), pct(figures.curve_rate(analysis, tokens))]
-        rows.append((*cells, gib(model.gib(tokens))) if model else tuple(cells))
-    columns = (
-        "size<",
-        "tokens",
-        "hit rate",
-        *((f"{model.name} {model.kv_dtype}",) if model else ()),
-    )
-    return Picture(
-        _capacity_note(analysis, model), (plot,), Table("Cache sizes", columns, tuple(rows))
-    )
-
-
-def _capacity_note(analysis: Analysis, model: ModelKV | None) -> sentences.Note:
-    reach = capacity_for(analysis.curve)["0.9"]
-    curve = analysis.curve
-    sizes = figures.configured_sizes(analysis)
-
-    def reached(tokens: int) -> float | None:
-        return ratio(curve.at(tokens // curve.block_size), curve.ceiling)
-
-    return sentences.capacity(
-        sentences.CurveFacts(
-            figures.curve_rate(analysis, curve.largest * curve.block_size),
-            reach,
-            model.gib(reach) if model and reach is not None else None,
-            sizes[0][1] if sizes else None,
-            len(analysis.workers.names),
-            reached(sizes[0][1]) if sizes else None,
-            reached(sizes[-1][1]) if sizes else None,
-        )
-    )
-
-
-def _time(analysis: Analysis) -> Picture | None:
-    plots = figures.time_plots(analysis)
-    if not plots:
-        return None
-    windows = analysis.over_time
-    rates = [w.rates.token_weighted for w in windows if w.rates.token_weighted is not None]
-    note = sentences.over_time(
-        min(rates, default=None),
-        max(rates, default=None),
-        analysis.steady.token_weighted,
-        analysis.hit_rate.token_weighted,
-    )
-    rows = tuple(
-        (
-            point.text.split(":")[0],
-            count(w.num_requests),
-            count(w.prompt_tokens),
-            count(w.hit_tokens),
-            pct(w.rates.token_weighted),
-            pct(w.rates.request_mean_token_full),
-        )
-        for point, w in zip(plots[0].points, windows, strict=True)
-    )
-    columns = (
-        "window<",
-        "requests",
-        "prompt tokens",
-        "hit tokens",
-        "token-weighted",
-        "request mean",
-    )
-    return Picture(note, plots, Table("Windows of equal width", columns, rows))
-
-
-def _gaps(analysis: Analysis) -> tuple[Part, ...]:
-    return tuple(
-        Part("hit", name, count(tokens), pct(share), 0.0, 100 * (share or 0.0))
-        for name, tokens, share in figures.gap_rows(analysis)
-    )
-
-
-def _gaps_foot(analysis: Analysis) -> str:
-    if analysis.gaps is None or not analysis.gaps.num_negative:
-        return ""
-    return f"{analysis.gaps.num_negative:,} gaps are negative (clocks of sub-agents), taken as 0."
-
-
-def _gaps_note(analysis: Analysis) -> sentences.Note | None:
-    if analysis.gaps is None or not analysis.gaps.tokens:
-        return None
-    shares = [share for _, _, share in figures.gap_rows(analysis)]
-    return sentences.gaps(
-        analysis.gaps.median_s, list(zip(map(float, TTLS_S), shares, strict=True))
-    )
-
-
-def _lengths(analysis: Analysis, bins: tuple[sentences.LengthBin, ...]) -> Picture:
-    rows = tuple(
-        (
-            f"{count(b.low)} to {count(b.high)}",
-            count(b.num_requests),
-            count(b.prompt_tokens),
-            count(b.hit_tokens),
-            pct(b.rate),
-        )
-        for b in bins
-    )
-    columns = ("prompt tokens<", "requests", "prompt tokens", "hit tokens", "hit rate")
-    plot = figures.length_plot(analysis, bins)
-    return Picture(sentences.lengths(bins), (plot,), Table("Prompts by length", columns, rows))
 
 
 def _unknown(analysis: Analysis, tokens: dict[str, Any]) -> tuple[Fact, ...]:

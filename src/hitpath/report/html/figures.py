@@ -1,8 +1,10 @@
 """The pictures of one analysis: which numbers go into which plot."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hitpath.accounting.rates import ratio
 from hitpath.cost.models import ModelKV
@@ -26,12 +28,23 @@ from hitpath.report.html.charts import (
 from hitpath.report.html.sentences import LengthBin
 from hitpath.report.html.words import gib, pct, short
 from hitpath.report.text_parts import count, seconds
-from hitpath.sim.reuse import TTLS_S
+from hitpath.sim.reuse import TTLS_S, ReuseGaps
 from hitpath.summary import Analysis
+from hitpath.summary.windows import Window
+from hitpath.traces.table import Ints
 
 _DECADES = 3
 _HIT_STEPS = 10
 _MOST_BINS = 14
+
+
+@dataclass(frozen=True, slots=True)
+class PromptHits:
+    """Prompt and hit tokens, one entry a request; `rows`: which requests are shown."""
+
+    prompt: Ints
+    hit: Ints
+    rows: NDArray[np.bool_]
 
 
 def curve_rate(analysis: Analysis, tokens: int) -> float | None:
@@ -112,9 +125,9 @@ def _size_text(tokens: int, rate: float | None, model: ModelKV | None) -> str:
     return f"{count(tokens)} tokens{memory}: {pct(rate)}"
 
 
-def time_plots(analysis: Analysis) -> tuple[Plot, ...]:
-    """Both rates over time, and the load under them; empty where there are no windows."""
-    windows = analysis.over_time
+def time_plots(windows: Sequence[Window], timed: bool, mean_name: str) -> tuple[Plot, ...]:
+    """Both rates over time (or over requests), and the load under them; empty where there are no
+    windows."""
     if not windows:
         return ()
     start = windows[0].begin
@@ -123,7 +136,6 @@ def time_plots(analysis: Analysis) -> tuple[Plot, ...]:
     weighted = [w.rates.token_weighted for w in windows]
     means = [w.rates.request_mean_token_full for w in windows]
     top, y_ticks = rate_axis(max([r for r in [*weighted, *means] if r is not None], default=0.0))
-    timed = analysis.trace.common_clock
     ticks = time_ticks(span, timed)
 
     def height(rate: float | None) -> float | None:
@@ -132,7 +144,7 @@ def time_plots(analysis: Analysis) -> tuple[Plot, ...]:
     points = tuple(
         Point(
             x,
-            height(w.rates.token_weighted) or 0.0,
+            100.0 if w.rates.token_weighted is None else 100 - 100 * w.rates.token_weighted / top,
             f"{_place(w.begin - start, w.end - start, timed)}: token-weighted "
             f"{pct(w.rates.token_weighted)}, request mean {pct(w.rates.request_mean_token_full)}, "
             f"{count(w.num_requests)} requests, {count(w.prompt_tokens)} prompt tokens",
@@ -154,14 +166,13 @@ def time_plots(analysis: Analysis) -> tuple[Plot, ...]:
         (Layer("line mean", paths[1]), Layer("line hit", paths[0])),
         points,
         height=220,
-        legend=(("hit", "token-weighted"), ("mean", "mean over requests (whole blocks)")),
+        legend=(("hit", "token-weighted"), ("mean", mean_name)),
     )
-    return rates_plot, _load_plot(analysis, title, ticks)
+    return rates_plot, _load_plot(windows, title, ticks)
 
 
-def _load_plot(analysis: Analysis, title: str, ticks: tuple[Tick, ...]) -> Plot:
+def _load_plot(windows: Sequence[Window], title: str, ticks: tuple[Tick, ...]) -> Plot:
     """Prompt tokens of each window, as bars."""
-    windows = analysis.over_time
     start, most = windows[0].begin, max([w.prompt_tokens for w in windows] + [1])
     span = windows[-1].end - start
     bars = "".join(
@@ -191,9 +202,8 @@ def _place(begin: float, end: float, timed: bool) -> str:
     return f"requests {begin:,.0f} to {end:,.0f}"
 
 
-def gap_rows(analysis: Analysis) -> tuple[tuple[str, int, float | None], ...]:
+def gap_rows(found: ReuseGaps | None) -> tuple[tuple[str, int, float | None], ...]:
     """(time kept, tokens still there, share) of each listed TTL."""
-    found = analysis.gaps
     if found is None or not found.tokens:
         return ()
     return tuple(
@@ -202,31 +212,29 @@ def gap_rows(analysis: Analysis) -> tuple[tuple[str, int, float | None], ...]:
     )
 
 
-def length_bins(analysis: Analysis) -> tuple[LengthBin, ...]:
+def length_bins(hits: PromptHits) -> tuple[LengthBin, ...]:
     """Prompts by length, bins twice as wide each (wider where they would be too many)."""
-    edges, place = _edges(analysis)
-    counted = analysis.ledger.counted & (analysis.ledger.prompt > 0)
+    edges, place = _edges(hits)
+    rows = hits.rows & (hits.prompt > 0)
     num = len(edges) - 1
 
-    def sums(column: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> list[int]:
+    def sums(column: Ints) -> list[int]:
         total = np.zeros(num, dtype=np.int64)
-        np.add.at(total, place, column[counted])
+        np.add.at(total, place, column[rows])
         return [int(v) for v in total]
 
-    ledger = analysis.ledger
-    requests = sums(np.ones_like(ledger.prompt))
+    requests = sums(np.ones_like(hits.prompt))
     return tuple(
         LengthBin(low, high, n, prompt, hit)
         for low, high, n, prompt, hit in zip(
-            edges[:-1], edges[1:], requests, sums(ledger.prompt), sums(ledger.hit), strict=True
+            edges[:-1], edges[1:], requests, sums(hits.prompt), sums(hits.hit), strict=True
         )
     )
 
 
-def _edges(analysis: Analysis) -> tuple[list[int], "np.ndarray[tuple[int], np.dtype[np.int64]]"]:
-    """(edges in tokens, bin of each counted request that has a prompt)."""
-    prompt = analysis.ledger.prompt
-    prompt = prompt[analysis.ledger.counted & (prompt > 0)]
+def _edges(hits: PromptHits) -> tuple[list[int], Ints]:
+    """(edges in tokens, bin of each request shown that has a prompt)."""
+    prompt = hits.prompt[hits.rows & (hits.prompt > 0)]
     if not len(prompt):
         return [1, 2], np.zeros(0, dtype=np.int64)
     first, last = int(prompt.min()).bit_length() - 1, int(prompt.max()).bit_length()
@@ -236,14 +244,13 @@ def _edges(analysis: Analysis) -> tuple[list[int], "np.ndarray[tuple[int], np.dt
     return edges, np.searchsorted(np.array(edges), prompt, side="right") - 1
 
 
-def length_plot(analysis: Analysis, bins: Sequence[LengthBin]) -> Plot:
+def length_plot(hits: PromptHits, bins: Sequence[LengthBin]) -> Plot:
     """Prompt tokens by prompt length and by the share of the prompt that hit."""
-    ledger = analysis.ledger
-    edges, place = _edges(analysis)
-    rows = ledger.counted & (ledger.prompt > 0)
-    share = np.minimum(ledger.hit[rows] * _HIT_STEPS // np.maximum(ledger.prompt[rows], 1), 9)
+    edges, place = _edges(hits)
+    rows = hits.rows & (hits.prompt > 0)
+    share = np.minimum(hits.hit[rows] * _HIT_STEPS // hits.prompt[rows], _HIT_STEPS - 1)
     cells = np.zeros((len(bins), _HIT_STEPS), dtype=np.int64)
-    np.add.at(cells, (place, share), ledger.prompt[rows])
+    np.add.at(cells, (place, share), hits.prompt[rows])
     width = 100 / len(bins)
     rates = "".join(
         f"M{i * width + 0.6:.2f} {100 - 100 * (b.rate or 0.0):.2f}h{width - 1.2:.2f}"

@@ -78,25 +78,57 @@
     });
   }
 
-  // Tables: sort by any column, filter by name, show the first rows until asked for all.
-  const FIRST = 12;
+  // Tables: sort by any column, filter by name; only the rows that are looked at are drawn.
+  const FIRST = 12, STEP = 250;
+  // As Python rounds: to even where the third decimal is exactly a five (100 times a rate is then
+  // an odd number of eighths, and a quarter of these would be rounded up).
+  const percent = (part, whole) => {
+    if (!whole) return "–";
+    const value = (part / whole) * 100;
+    return ((value * 8) % 4 === 1 ? Math.floor(value * 100) / 100 : value).toFixed(2) + "\u00a0%";
+  };
+  const collator = new Intl.Collator("en", { numeric: true });
   for (const group of all(".group")) {
-    const body = $("tbody", group);
-    const rows = [...body.rows].map((row) => ({
-      row, name: row.cells[0].textContent, text: row.cells[0].textContent.toLowerCase(), order: row.dataset.order.split(" ").map(Number),
+    const body = $("tbody", group), heads = all("thead th:not(.mini)", group);
+    const known = heads.length > 5; // what was possible stands in the last two columns
+    const rows = JSON.parse($(".rows", group).textContent).map(([name, requests, prompt, hit, possible], place) => ({
+      name, place, text: name.toLowerCase(), hit, possible, prompt,
+      order: [place, requests, prompt, hit, prompt ? hit / prompt : -1, prompt ? possible / prompt : -1, possible - hit],
     }));
-    const input = $("input", group), more = $(".more button", group), status = $(".shown", group);
-    let open = false;
+    const cell = (tag, text) => { const made = make(tag); made.append(make("bdi", "", text)); return made; };
+    const bar = (css, part, whole) => {
+      const made = make("i", css);
+      made.style.width = (whole ? Math.min(100, (100 * part) / whole) : 0).toFixed(1) + "%";
+      return made;
+    };
+    const element = (row) => {
+      if (row.element) return row.element;
+      const made = (row.element = make("tr"));
+      const head = cell("th", row.name);
+      head.scope = "row";
+      const texts = [...row.order.slice(1, 4).map((n) => number.format(n)), percent(row.hit, row.prompt)];
+      if (known) texts.push(percent(row.possible, row.prompt), number.format(row.order[6]));
+      const picture = make("td", "mini"), bars = make("div", "cellbar");
+      bars.setAttribute("aria-hidden", "true");
+      if (known) bars.append(bar("p", row.possible, row.prompt));
+      bars.append(bar("h", row.hit, row.prompt));
+      picture.append(bars);
+      made.append(head, ...texts.map((text) => make("td", "", text)), picture);
+      return made;
+    };
+    const input = $("input", group), [more, fewer] = all(".more button", group), status = $(".shown", group);
+    let limit = FIRST;
     const draw = () => {
       const words = input.value.trim().toLowerCase();
-      const found = rows.filter((r) => r.text.includes(words));
-      const visible = new Set(open ? found : found.slice(0, FIRST));
-      for (const r of rows) r.row.hidden = !visible.has(r);
-      more.hidden = found.length <= FIRST;
-      more.textContent = open ? "Show fewer" : `Show all ${number.format(found.length)}`;
-      status.textContent = words || rows.length > FIRST ? `${number.format(visible.size)} of ${number.format(rows.length)} shown` : "";
+      const found = words ? rows.filter((row) => row.text.includes(words)) : rows;
+      const visible = found.slice(0, limit);
+      body.replaceChildren(...visible.map(element));
+      const rest = found.length - visible.length;
+      more.hidden = !rest;
+      more.textContent = rest <= STEP ? `Show all ${number.format(found.length)}` : `Show ${number.format(STEP)} more`;
+      fewer.hidden = limit === FIRST || found.length <= FIRST;
+      status.textContent = words || rows.length > FIRST ? `${number.format(visible.length)} of ${number.format(rows.length)} shown` : "";
     };
-    const heads = all("thead th:not(.mini)", group);
     heads.forEach((head, column) => {
       const button = make("button", "", head.textContent);
       button.type = "button";
@@ -108,15 +140,15 @@
         for (const other of heads) other.removeAttribute("aria-sort");
         head.setAttribute("aria-sort", up ? "ascending" : "descending");
         rows.sort((a, b) => {
-          const less = byName ? a.name.localeCompare(b.name, "en", { numeric: true }) : a.order[column] - b.order[column];
-          return (up ? less : -less) || a.order[0] - b.order[0];
+          const less = byName ? collator.compare(a.name, b.name) : a.order[column] - b.order[column];
+          return (up ? less : -less) || a.place - b.place;
         });
-        body.append(...rows.map((r) => r.row));
         draw();
       });
     });
-    input.addEventListener("input", draw);
-    more.addEventListener("click", () => { open = !open; draw(); });
+    input.addEventListener("input", () => { limit = FIRST; draw(); });
+    more.addEventListener("click", () => { limit += STEP; draw(); });
+    fewer.addEventListener("click", () => { limit = FIRST; draw(); });
     $(".filter", group).hidden = rows.length < 6;
     draw();
   }
@@ -125,7 +157,7 @@
   const icicle = $("#icicle");
   if (icicle) {
     const LEVELS = 10, TALL = 31, NARROW = 3, AT_MOST = 40;
-    const fields = ["parent", "name", "begin", "tokens", "requests", "ownArea", "ownHit", "area", "merged", "first"];
+    const fields = ["parent", "name", "begin", "tokens", "requests", "ownArea", "ownHit", "area", "merged", "first", "text"];
     const nodes = JSON.parse($("#tree-data").textContent).map((values, index) => {
       const node = { index, children: [] };
       fields.forEach((field, i) => { node[field] = values[i]; });
@@ -143,7 +175,7 @@
       if (!lumps.has(key)) {
         const sum = (field) => narrow.reduce((total, child) => total + child[field], 0);
         const count = narrow.reduce((total, child) => total + (child.merged || 1), 0);
-        const lump = { index: nodes.length, parent: node.index, name: `${number.format(count)} others`, begin: narrow[0].begin, tokens: 0, requests: sum("requests"), ownArea: sum("area"), ownHit: sum("hit"), hit: sum("hit"), area: sum("area"), merged: count, first: "", children: narrow };
+        const lump = { index: nodes.length, parent: node.index, name: `${number.format(count)} others`, begin: narrow[0].begin, tokens: 0, requests: sum("requests"), ownArea: sum("area"), ownHit: sum("hit"), hit: sum("hit"), area: sum("area"), merged: count, first: "", text: "", children: narrow };
         nodes.push(lump);
         lumps.set(key, lump);
       }
@@ -159,13 +191,12 @@
       if (narrow.length === 1) visible.push(narrow.pop());
       return narrow.length ? [...visible, lumpOf(node, narrow)] : visible;
     };
-    const percent = (part, whole) => (whole ? ((100 * part) / whole).toFixed(2) + " %" : "–");
     const describe = (node) => {
       const share = `${percent(node.area, nodes[0].area)} of all prompt tokens`;
       if (node.parent < 0) return `All prompts: ${number.format(node.requests)} requests, ${number.format(node.area)} prompt tokens.`;
-      if (node.merged) return `${node.name}: ${number.format(node.merged)} small stretches with all below them, ${number.format(node.requests)} requests, ${percent(node.ownHit, node.area)} hit, ${share}.`;
+      if (node.merged) return `${node.name}: ${number.format(node.merged)} small stretches with all below them, ${number.format(node.requests)} requests, ${percent(node.ownHit, node.area)} hit, ${share}.${node.children.length ? " Zoomed into, they are drawn wider than they are." : ""}`;
       if (!node.tokens) return `${node.name}: ${number.format(node.requests)} requests, ${share}.`;
-      return `${node.name}: tokens ${number.format(node.begin)} to ${number.format(node.begin + node.tokens)} of ${number.format(node.requests)} request${node.requests > 1 ? "s" : ""}, ${percent(node.ownHit, node.ownArea)} hit, with all below ${share}. First in ${node.first}.`;
+      return `${node.name}: tokens ${number.format(node.begin)} to ${number.format(node.begin + node.tokens)} of ${number.format(node.requests)} request${node.requests > 1 ? "s" : ""}, ${percent(node.ownHit, node.ownArea)} hit, with all below ${share}. First in ${node.first}.${node.text && ` Text: “${node.text}”`}`;
     };
     const ice = $(".ice", icicle), crumbs = $(".crumbs", icicle), told = $(".told", icicle);
     let focus = nodes[0], current = nodes[0], drawn = [];
@@ -173,12 +204,21 @@
       if (level >= LEVELS) return;
       boxes.push({ node, left, width, level });
       if (node.merged && node !== focus) return;
+      // What stands for many small boxes shows them, once zoomed into, wider than they are.
+      const least = node === focus && node.merged ? 1 / (AT_MOST + 10) : 0;
+      const children = shownChildren(node, width);
+      const shares = children.map((child) => Math.max(least, node.area ? child.area / node.area : 0));
+      const whole = least ? shares.reduce((total, share) => total + share, 0) : 1;
       let x = left;
-      for (const child of shownChildren(node, width)) {
-        const w = node.area ? (width * child.area) / node.area : 0;
+      children.forEach((child, i) => {
+        const w = (width * shares[i]) / whole;
         place(child, x, w, level + 1, boxes);
         x += w;
-      }
+      });
+    };
+    const labelOf = (node) => {
+      const name = node.tokens ? `${node.name} · ${number.format(node.tokens)}` : node.name;
+      return node.text ? `“${node.text}” · ${name}` : name;
     };
     const boxOf = (node) => $(`[data-index="${node.index}"]`, ice);
     const select = (node, take) => {
@@ -196,7 +236,7 @@
         const share = node.merged ? node.ownHit / (node.area || 1) : node.ownHit / (node.ownArea || 1);
         const pixels = (width * wide) / 100;
         const css = ["box", pixels < 44 && "thin", node.merged && "rest", node.merged && !node.children.length && "end", share > 0.62 && "deep", node.parent >= 0 && !node.tokens && !node.merged && "whole", node.parent < 0 && "whole"];
-        const box = make("div", css.filter(Boolean).join(" "), pixels < 44 ? "" : node.tokens ? `${node.name} · ${number.format(node.tokens)}` : node.name);
+        const box = make("div", css.filter(Boolean).join(" "), pixels < 44 ? "" : labelOf(node));
         box.dataset.index = node.index;
         box.tabIndex = -1;
         box.setAttribute("role", "treeitem");

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hitpath.accounting.rates import Group, ratio
 from hitpath.report.html.words import and_list, gib, pct, printable
 from hitpath.report.text_parts import count, seconds
+from hitpath.sim.owners import SharedPairs
 
 PLAIN = {
     "hit": "already in the cache, so not computed again",
@@ -164,12 +165,14 @@ def over_time(
     lowest: float | None, highest: float | None, steady: float | None, whole: float | None
 ) -> Note:
     """The range over windows, and whether the second half differs from the whole."""
-    if lowest is None or highest is None or steady is None or whole is None:
+    if lowest is None or highest is None or whole is None:
         return Note("There is no rate over time.", "")
     shows = (
         f"The token-weighted hit rate moves between {pct(lowest)} and {pct(highest)} from window "
         f"to window; the second half alone has {pct(steady)}, the whole trace {pct(whole)}."
     )
+    if steady is None:
+        return Note(shows, "The second half has no rate: quote the span of time with the whole.")
     if steady - whole > _FAR_APART / 2:
         do = "The cache was still filling at first: for a service that keeps running, quote the "
         return Note(shows, do + "second half.")
@@ -291,6 +294,22 @@ def origin(same: int, session: int, tenant: int | None, without: int) -> Note:
     return Note(f"{shows}.", do)
 
 
+def pairs(found: SharedPairs) -> Note:
+    """Who lives on whose work, past their own."""
+    total = sum(pair.hit_tokens for pair in found.pairs)
+    others = [pair for pair in found.pairs if pair.name != pair.brought_by]
+    own = pct(ratio(found.own_tokens, total))
+    shows = f"{own} of these hits are on what the same {found.label} had computed first."
+    if not others:
+        return Note(shows, f"No {found.label} lives on another's work: each can be served apart.")
+    most = others[0]
+    return Note(
+        shows,
+        f"Across, {printable(most.name)} gains most, from {printable(most.brought_by)}: "
+        f"{count(most.hit_tokens)} tokens. Workers that serve the two apart lose them.",
+    )
+
+
 def groups(kind: str, found: Sequence[Group]) -> Note:
     """The group that misses most beyond its share of the traffic."""
     if not found:
@@ -298,16 +317,24 @@ def groups(kind: str, found: Sequence[Group]) -> Note:
     rates = [g.hit_rate for g in found if g.hit_rate is not None]
     span = f"from {pct(min(rates))} to {pct(max(rates))}" if rates else "nowhere"
     shows = f"Hit rates by {kind} range {span}."
+    known = all(g.possible_tokens is not None for g in found)
     lost = sum(_missed(g) for g in found)
     prompt = sum(g.prompt_tokens for g in found)
     if not lost:
-        return Note(shows, "None misses anything that had been computed before.")
+        before = " that had been computed before" if known else ""
+        return Note(shows, f"None misses anything{before}.")
     worst = max(found, key=lambda g: _missed(g) / lost - g.prompt_tokens / prompt)
     part, share = _missed(worst) / lost, worst.prompt_tokens / prompt
     if part - share < _FAR_APART:
         return Note(shows, f"The misses follow the traffic: no {kind} stands out.")
     name = printable(worst.name)
     name = name if name.startswith(kind) else f"{kind} {name}"
+    if not known:
+        return Note(
+            shows,
+            f"Look at {name} first: with {pct(share)} of the prompt tokens it has {pct(part)} of "
+            f"the misses ({pct(worst.hit_rate)} hit; how much could have is not known).",
+        )
     return Note(
         shows,
         f"Look at {name} first: with {pct(share)} of the prompt tokens it has {pct(part)} of the "
@@ -317,7 +344,9 @@ def groups(kind: str, found: Sequence[Group]) -> Note:
 
 
 def _missed(group: Group) -> int:
-    return group.lost_tokens or 0
+    """Misses of text computed before; all misses where that is not known."""
+    lost = group.lost_tokens
+    return group.prompt_tokens - group.hit_tokens if lost is None else lost
 
 
 def unknown(names: Sequence[str]) -> str:
@@ -329,3 +358,55 @@ def unknown(names: Sequence[str]) -> str:
         f"This trace or engine model cannot tell {words}. These are not zero: their tokens stand "
         "in the next label below, so that label may be too large."
     )
+
+
+def lengths_headline(rate: float | None) -> str:
+    """The first sentence where nothing is modelled; None where nobody reports a hit."""
+    if rate is None:
+        return "hit rate can be told: this file has the lengths of prompts, and no reported hits."
+    return "of the prompt tokens were hits, as the requests report them."
+
+
+def lengths_only(hit: int | None, missed: int, not_reported: int) -> Note:
+    """What is told of the tokens of a trace of lengths only."""
+    do = (
+        "Record token ids, block ids or text beside the lengths: then every missed token gets its "
+        "cause, and other cache sizes their hit rate."
+    )
+    if hit is None:
+        return Note("No request reports how much of its prompt was cached.", do)
+    shows = (
+        f"{pct(ratio(hit, hit + missed))} of the prompt tokens of requests that report were hits; "
+        "why the others missed is not in this file."
+    )
+    if not_reported:
+        share = pct(ratio(not_reported, hit + missed + not_reported))
+        shows += f" {share} of all prompt tokens are of requests that report nothing: they are in "
+        shows += "no rate."
+    return Note(shows, do)
+
+
+def hit_shares(steps: Sequence[tuple[str, int, float | None]]) -> Note:
+    """steps: (name, requests, median seconds to the first token), from no hit upwards."""
+    total = sum(requests for _, requests, _ in steps)
+    parts = [
+        f"{pct(ratio(n, total))} had no hit"
+        if name == "no hit"
+        else f"{pct(ratio(n, total))} hit {name} of their prompt"
+        for name, n, _ in steps
+    ]
+    shows = f"Of the requests that report, {and_list(parts)}."
+    timed = [(name, ttft) for name, _, ttft in steps if ttft is not None]
+    if len(timed) < 2:
+        return Note(shows, "")
+    (low, slow), (high, fast) = timed[0], timed[-1]
+    do = (
+        f"The median time to the first token is {seconds(slow)} with {low}, {seconds(fast)} with "
+        f"{high}: compare prompts of the same length before taking that for the cache's doing."
+    )
+    return Note(shows, do)
+
+
+def lengths_unknown(why: str) -> str:
+    """Over the list of what cannot be known from lengths."""
+    return f"This is not zero, it is not known: {why}."

@@ -1,51 +1,49 @@
-"""The page's second half: prefix tree, origin of hits, tables by label, rows left out."""
+"""What prompts have in common: the prefix tree, and the origin of hits."""
 
-import json
-
-from hitpath.accounting.rates import Group, ratio
-from hitpath.report.document import MOST_GROUPS
+from hitpath.accounting.rates import ratio
 from hitpath.report.html import sentences
 from hitpath.report.html.charts import stacked
+from hitpath.report.html.excerpts import Excerpts
 from hitpath.report.html.tree import PrefixTree
-from hitpath.report.html.view import (
-    GroupRow,
-    GroupTable,
-    Part,
-    Problems,
-    Sharing,
-    Table,
-    TreeView,
-)
-from hitpath.report.html.words import pct, printable
+from hitpath.report.html.view import Part, Sharing, Table, TreeView
+from hitpath.report.html.words import pct, printable, script_json
 from hitpath.report.text_parts import count
+from hitpath.sim.owners import SharedPairs
+from hitpath.sim.reuse import SharedPrefix
 from hitpath.summary import Analysis
 
-_MOST_LISTED = 100
-_NO_TREE = "the analysis did not keep the prefix tree"
-_TITLES = {
-    "tenant": "By tenant",
-    "session": "By session",
-    "model": "By model",
-    "worker": "By worker",
-    "turn": "By turn of the session",
-}
+_MOST_PAIRS = 12
 
 
-def tree_view(analysis: Analysis, tree: PrefixTree | None) -> TreeView:
-    """The icicle's data and the biggest shared stretches as a table."""
-    total = analysis.ledger.total(analysis.ledger.prompt) - analysis.held_once_tokens
-    first = analysis.prefixes[0] if analysis.prefixes else None
-    note = sentences.tree(
-        None
-        if first is None
-        else sentences.StretchFacts(
+def tree_note(analysis: Analysis) -> sentences.Note:
+    """What most reuse hangs on."""
+    if not analysis.prefixes:
+        return sentences.tree(None)
+    first = analysis.prefixes[0]
+    return sentences.tree(
+        sentences.StretchFacts(
             first.begin_token,
             first.end_token,
             first.num_requests,
-            ratio(first.reusable_tokens, total),
+            ratio(first.reusable_tokens, _reused(analysis)),
             first.first_request,
         )
     )
+
+
+def _reused(analysis: Analysis) -> int:
+    """Prompt tokens that an unlimited cache reuses."""
+    return analysis.ledger.total(analysis.ledger.prompt) - analysis.held_once_tokens
+
+
+def tree_view(analysis: Analysis, tree: PrefixTree, excerpts: Excerpts) -> TreeView:
+    """The icicle's data and the biggest shared stretches as a table, with their text if allowed."""
+    total = _reused(analysis)
+
+    def text_of(prefix: SharedPrefix) -> str:
+        row = analysis.trace.ids.index(prefix.first_request)
+        return excerpts.of(row, prefix.begin_token, prefix.end_token - prefix.begin_token)
+
     rows = tuple(
         (
             f"{count(p.begin_token)} to {count(p.end_token)}",
@@ -53,6 +51,7 @@ def tree_view(analysis: Analysis, tree: PrefixTree | None) -> TreeView:
             count(p.reusable_tokens),
             pct(ratio(p.reusable_tokens, total)),
             printable(p.first_request),
+            *([] if excerpts.why_not else [text_of(p)]),
         )
         for p in analysis.prefixes
     )
@@ -62,11 +61,15 @@ def tree_view(analysis: Analysis, tree: PrefixTree | None) -> TreeView:
         "reusable tokens",
         "share of reuse",
         "first in request<",
+        *([] if excerpts.why_not else ["text, as first seen<"]),
     )
     table = Table("The biggest shared stretches", columns, rows) if rows else None
-    if tree is None:
-        return TreeView(note, "", _NO_TREE, "", table)
-    return TreeView(note, _tree_json(tree), "", _foot(analysis, tree), table)
+    text = f"The text of a stretch is not shown: {excerpts.why_not}."
+    if not excerpts.why_not:
+        text = "With each stretch stands its text: beginning and end, as first seen."
+    return TreeView(
+        tree_note(analysis), _tree_json(tree, excerpts), _foot(analysis, tree), text, table
+    )
 
 
 def _foot(analysis: Analysis, tree: PrefixTree) -> str:
@@ -79,15 +82,14 @@ def _foot(analysis: Analysis, tree: PrefixTree) -> str:
     return foot
 
 
-def _tree_json(tree: PrefixTree) -> str:
-    """Safe inside <script>: no `<`, `>` or `&` is left in it."""
-    nodes = [
+def _tree_json(tree: PrefixTree, excerpts: Excerpts) -> str:
+    """One array a node; the order of its fields is that of `fields` in page.js."""
+    return script_json([
         [n.parent, n.name, n.begin_token, n.tokens, n.num_requests, n.own_area, n.own_hit, n.area,
-         n.num_merged, n.first_request]
+         n.num_merged, n.first_request,
+         excerpts.of(n.first_row, n.begin_token, n.tokens) if n.first_row >= 0 else ""]
         for n in tree.nodes
-    ]  # fmt: skip
-    text = json.dumps(nodes, separators=(",", ":"))
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    ])  # fmt: skip
 
 
 def sharing_view(analysis: Analysis) -> Sharing:
@@ -100,8 +102,11 @@ def sharing_view(analysis: Analysis) -> Sharing:
     )
     held += "." if factor is None else f": sharing factor {factor:.2f}."
     origin = analysis.origin
+    pairs = analysis.pairs if analysis.pairs is not None and analysis.pairs.pairs else None
+    table = None if pairs is None else _pairs_table(pairs)
+    pairs_note = None if pairs is None else sentences.pairs(pairs)
     if origin is None:
-        return Sharing(None, (), analysis.no_origin_why, held)
+        return Sharing(None, (), analysis.no_origin_why, held, table, pairs_note)
     other = "other session" if origin.other_tenant is None else "other session of the tenant"
     named = [("o1", "same session", origin.same_session), ("o2", other, origin.other_session)]
     if origin.other_tenant is not None:
@@ -116,63 +121,28 @@ def sharing_view(analysis: Analysis) -> Sharing:
     note = sentences.origin(
         origin.same_session, origin.other_session, origin.other_tenant, origin.no_session
     )
-    return Sharing(note, parts, "", held)
+    return Sharing(note, parts, "", held, table, pairs_note)
 
 
-def group_tables(analysis: Analysis) -> tuple[GroupTable, ...]:
-    """Tables of more than one group; turns in their order, others by prompt tokens."""
-    return tuple(
-        GroupTable(
-            kind,
-            title,
-            sentences.groups(kind, analysis.groups[kind]),
-            tuple(
-                _group_row(group, i) for i, group in enumerate(analysis.groups[kind][:MOST_GROUPS])
-            ),
-            max(0, len(analysis.groups[kind]) - MOST_GROUPS),
+def _pairs_table(found: SharedPairs) -> Table:
+    """The largest pairs, and the rest in one row, so that the column adds up."""
+    total = sum(pair.hit_tokens for pair in found.pairs) + found.unnamed_tokens
+    shown, rest = found.pairs[:_MOST_PAIRS], found.pairs[_MOST_PAIRS:]
+    rows = [
+        (
+            printable(pair.name),
+            "itself" if pair.name == pair.brought_by else printable(pair.brought_by),
+            count(pair.num_requests),
+            count(pair.hit_tokens),
+            pct(ratio(pair.hit_tokens, total)),
         )
-        for kind, title in _TITLES.items()
-        if len(analysis.groups[kind]) > (0 if kind == "turn" else 1)
-    )
-
-
-def _group_row(group: Group, place: int) -> GroupRow:
-    possible = ratio(group.possible_tokens, group.prompt_tokens)
-    rate = group.hit_rate
-    missed = group.lost_tokens
-    numbers = (group.num_requests, group.prompt_tokens, group.hit_tokens)
-    return GroupRow(
-        printable(group.name),
-        (*map(count, numbers), pct(rate), pct(possible), count(missed)),
-        (place, *numbers, _or_less(rate), _or_less(possible), -1 if missed is None else missed),
-        100 * min(1.0, rate or 0.0),
-        100 * min(1.0, possible or 0.0),
-    )
-
-
-def _or_less(rate: float | None) -> float:
-    return -1.0 if rate is None else round(rate, 6)
-
-
-def problems(analysis: Analysis) -> tuple[Problems, ...]:
-    """Rows that could not be read, and rows that contradict themselves."""
-    lists = (
-        ("Skipped rows", list(analysis.trace.skipped)),
-        ("Excluded rows", list(analysis.trace.excluded.values())),
-    )
-    return tuple(
-        Problems(
-            f"{title}: {count(len(found))}",
-            Table(
-                title,
-                ("row<", "field<", "cause<"),
-                tuple(
-                    (printable(p.place), printable(p.field), printable(p.cause))
-                    for p in found[:_MOST_LISTED]
-                ),
-            ),
-            max(0, len(found) - _MOST_LISTED),
-        )
-        for title, found in lists
-        if found
-    )
+        for pair in shown
+    ]
+    for name, tokens in (
+        (f"{len(rest):,} more pairs", sum(pair.hit_tokens for pair in rest)),
+        (f"no {found.label} named", found.unnamed_tokens),
+    ):
+        if tokens:
+            rows.append((name, "", "", count(tokens), pct(ratio(tokens, total))))
+    columns = (f"{found.label}<", "hit what was first computed by<", "requests", "tokens", "share")
+    return Table("Hit tokens by who had first computed them", columns, tuple(rows))

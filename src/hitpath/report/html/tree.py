@@ -20,7 +20,7 @@ from hitpath.traces.blocking import Blocks
 from hitpath.traces.table import Ints, Labels, Trace
 
 MOST_NODES = 700
-_SMALLEST_FRAC = 1 / 20_000
+_MOST_CHARACTERS = 80
 _UNSET, _MIXED = -2, -3
 
 
@@ -28,7 +28,8 @@ _UNSET, _MIXED = -2, -3
 class TreeNode:
     """`parent`: index in PrefixTree.nodes, -1 for the first. begin_token, tokens: where in the
     prompt, and how long. own_area = tokens x requests; area: with everything below. own_hit: hit
-    tokens of own_area. num_merged: small stretches that this node stands for, else 0."""
+    tokens of own_area. num_merged: small stretches that this node stands for, else 0. first_row:
+    its first request's row in the trace; -1 where the node is no stretch."""
 
     parent: int
     name: str
@@ -40,6 +41,7 @@ class TreeNode:
     area: int
     num_merged: int
     first_request: str
+    first_row: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class _Sums:
     length: Ints
     own: Ints
     area: Ints
+    hit_below: Ints
 
 
 @kernel
@@ -110,11 +113,11 @@ def _representatives(tree: Tree, order: Ints, through: Ints, top: Ints) -> None:
 
 
 @kernel
-def _below(tree: Tree, order: Ints, area: Ints) -> None:
-    """Add every node's area to its parent's, leaves first."""
+def _below(tree: Tree, order: Ints, sums: Ints) -> None:
+    """Add every node's sum to its parent's, leaves first."""
     for node in order:
         if node >= tree.num_roots:
-            area[tree.parent[node]] += area[node]
+            sums[tree.parent[node]] += sums[node]
 
 
 def prefix_tree(trace: Trace, ledger: Ledger, events: Events, blocks: Blocks) -> PrefixTree:
@@ -127,12 +130,10 @@ def prefix_tree(trace: Trace, ledger: Ledger, events: Events, blocks: Blocks) ->
     order = np.lexsort((heads, tree.depth[heads], -sums.area[heads]))
     heads = heads[order]
     total = int(sums.area[heads[heads < tree.num_roots]].sum())
-    shown = heads[:MOST_NODES]
-    shown = shown[sums.area[shown] >= total * _SMALLEST_FRAC]
     above = _parents(tree, sums)
     rows = events.request[np.flatnonzero((events.kind == ARRIVAL) & ledger.counted[events.request])]
     made = _Builder(trace, rows, sums, tree, blocks.block_size, total)
-    made.add_all(shown, above)
+    made.add_all(heads[:MOST_NODES], above)
     made.add_rests(heads, above)
     stretches = int(np.count_nonzero(heads >= tree.num_roots))
     return PrefixTree(tuple(made.nodes), stretches)
@@ -171,8 +172,9 @@ def _sums(trace: Trace, ledger: Ledger, events: Events, blocks: Blocks) -> _Sums
     down = np.argsort(tree.depth + (np.arange(num) >= tree.num_roots), kind="stable")
     top = np.zeros(num, dtype=np.int64)
     _representatives(tree, down, through, top)
-    area = tokens * through
-    _below(tree, down[::-1].copy(), area)
+    area, hit_below = tokens * through, own_hit.copy()
+    for column in (area, hit_below):
+        _below(tree, down[::-1].copy(), column)
 
     def joined(column: Ints) -> Ints:
         sums = np.zeros(num, dtype=np.int64)
@@ -180,7 +182,18 @@ def _sums(trace: Trace, ledger: Ledger, events: Events, blocks: Blocks) -> _Sums
         return sums
 
     own = joined(tokens * through)
-    return _Sums(through, joined(own_hit), first, tenant, session, top, joined(tokens), own, area)
+    return _Sums(
+        through,
+        joined(own_hit),
+        first,
+        tenant,
+        session,
+        top,
+        joined(tokens),
+        own,
+        area,
+        hit_below,
+    )
 
 
 class _Builder:
@@ -218,35 +231,38 @@ class _Builder:
                     0 if is_root else int(sums.own_hit[node]),
                     int(sums.area[node]),
                     0,
-                    printable(self.trace.ids[first_row]),
+                    _brief(self.trace.ids[first_row]),
+                    -1 if is_root else first_row,
                 )
             )
 
     def add_rests(self, heads: Ints, above: Ints) -> None:
         """One node for all small children of each node shown, with all that is below them."""
-        hit_below = self.sums.own_hit.copy()
-        place = heads[np.argsort(-self.tree.depth[heads], kind="stable")]
-        for node in place.tolist():
-            up = int(above[node])
-            if up >= 0:
-                hit_below[up] += hit_below[node]
-        small: dict[int, list[int]] = {}
-        for node in heads.tolist():
-            if node not in self.index:
-                up = int(above[node])
-                parent = self.index.get(up, -1) if up >= 0 else 0
-                if parent >= 0:
-                    small.setdefault(parent, []).append(node)
-        for parent, members in small.items():
-            sums = self.sums
-            area = int(sums.area[members].sum())
-            begin = int(self.tree.depth[members[0]]) * self.block_size
-            requests = int(sums.through[members].sum())
-            name = f"{len(members):,} other" + ("s" if len(members) > 1 else "")
-            hits = int(hit_below[members].sum())
-            self.nodes.append(
-                TreeNode(parent, name, begin, 0, requests, area, hits, area, len(members), "")
-            )
+        sums, depth = self.sums, self.tree.depth
+        index = np.full(len(above), -1, dtype=np.int64)
+        index[list(self.index)] = list(self.index.values())
+        up = above[heads]
+        parent = np.where(up < 0, 0, index[up])
+        small = (index[heads] < 0) & (parent >= 0)
+        members, parent = heads[small], parent[small]
+        parents, first, group = np.unique(parent, return_index=True, return_inverse=True)
+
+        def summed(column: Ints) -> list[int]:
+            total = np.zeros(len(parents), dtype=np.int64)
+            np.add.at(total, group, column)
+            return [int(value) for value in total]
+
+        for shown, begin, num, requests, area, hits in zip(
+            parents.tolist(),
+            (depth[members[first]] * self.block_size).tolist(),
+            summed(np.ones_like(members)),
+            summed(sums.through[members]),
+            summed(sums.area[members]),
+            summed(sums.hit_below[members]),
+            strict=True,
+        ):
+            name = f"{num:,} other" + ("s" if num > 1 else "")
+            self.nodes.append(TreeNode(shown, name, begin, 0, requests, area, hits, area, num, ""))
 
     def _name(self, node: int) -> str:
         """The only session or tenant of a stretch, else how many share it."""
@@ -256,16 +272,22 @@ class _Builder:
         ):
             if code >= 0:
                 return _label(labels, code)
-        first = printable(self.trace.ids[int(self.rows[self.sums.first[node]])])
+        first = _brief(self.trace.ids[int(self.rows[self.sums.first[node]])])
         return first if int(self.sums.through[node]) == 1 else f"shared, first in {first}"
 
     def _context_name(self, row: int) -> str:
         context = self.trace.contexts[int(self.trace.context[row])]
         told = [context.model, context.salt, context.adapter, context.media_salt]
         told += [f"{name} {value}" for name, value in context.others]
-        names = [printable(part) for part in told if part]
+        names = [_brief(part) for part in told if part]
         return "context " + ", ".join(names) if names else "no salt, no adapter"
 
 
 def _label(labels: Labels, code: int) -> str:
-    return printable(labels.names[code])
+    return _brief(labels.names[code])
+
+
+def _brief(name: str) -> str:
+    """A name fit for a box; a thousand very long ones must not fill the page."""
+    shown = printable(name)
+    return shown if len(shown) <= _MOST_CHARACTERS else f"{shown[: _MOST_CHARACTERS - 1]}…"

@@ -4,6 +4,7 @@ The template only puts these where they belong; it computes nothing.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from hitpath.report.html.charts import Plot
 from hitpath.report.html.sentences import Note
@@ -89,35 +90,48 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
+class Gaps:
+    """Reusable tokens still there, by how long a block is kept; `foot`: what else to know."""
+
+    note: Note
+    parts: tuple[Part, ...]
+    foot: str
+
+
+@dataclass(frozen=True, slots=True)
 class GroupRow:
-    """One label's sums; `order` has what the page sorts by, column for column."""
+    """One label's sums, as written without scripts. Widths in percent."""
 
     name: str
     cells: tuple[str, ...]
-    order: tuple[float, ...]
     hit_width: float
     possible_width: float
 
 
 @dataclass(frozen=True, slots=True)
 class GroupTable:
-    """A table that sorts and filters. more: how many groups are left out of the page."""
+    """A table that sorts and filters. rows: the first ones, which stand there without scripts;
+    data: all rows as JSON, from which the script draws those that are looked at; more: how many
+    groups are left out of the page."""
 
     key: str
     title: str
     note: Note
+    columns: tuple[str, ...]
     rows: tuple[GroupRow, ...]
+    data: str
     more: int
 
 
 @dataclass(frozen=True, slots=True)
 class TreeView:
-    """The icicle: `data` is JSON for the script, the tables say the same in words."""
+    """The icicle: `data` is JSON for the script, the tables say the same in words. text: whether
+    the prompts' text is in it, and if not, why."""
 
     note: Note
     data: str
-    why_not: str
     foot: str
+    text: str
     stretches: Table | None
 
 
@@ -129,6 +143,8 @@ class Sharing:
     parts: tuple[Part, ...]
     why_not: str
     factor: str
+    pairs: Table | None
+    pairs_note: Note | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +160,7 @@ class Problems:
 class Page:
     """Everything between <html> and </html>."""
 
+    template: ClassVar[str] = "page.html.j2"
     title: str
     rate: str
     rate_text: str
@@ -156,9 +173,7 @@ class Page:
     rates: tuple[Rate, ...]
     capacity: Picture | None
     time: Picture | None
-    gaps: tuple[Part, ...]
-    gaps_note: Note | None
-    gaps_foot: str
+    gaps: Gaps | None
     lengths: Picture
     tree: TreeView
     sharing: Sharing
@@ -169,3 +184,36 @@ class Page:
     settings: tuple[Fact, ...]
     command: str
     version: str
+    holds_text: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LengthsPage:
+    """The page of a trace that does not say what its prompts are. steady: empty where nothing is
+    reported; note: over the table `tokens`; shares: requests by their own share of hit."""
+
+    template: ClassVar[str] = "lengths.html.j2"
+    title: str
+    rate: str
+    rate_text: str
+    rate_name: str
+    steady: str
+    whole: tuple[Part, ...]
+    facts: tuple[Fact, ...]
+    warnings: tuple[str, ...]
+    note: Note
+    tokens: Table
+    rates: tuple[Rate, ...]
+    time: Picture | None
+    lengths: Picture | None
+    shares_note: Note | None
+    shares: Table | None
+    quantiles: Table | None
+    groups: tuple[GroupTable, ...]
+    unknown_text: str
+    unknown: tuple[Fact, ...]
+    problems: tuple[Problems, ...]
+    settings: tuple[Fact, ...]
+    command: str
+    version: str
+    holds_text: bool = False

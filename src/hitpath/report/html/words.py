@@ -1,4 +1,7 @@
-"""Numbers and names as the page writes them."""
+"""Numbers, names and data as the page writes them."""
+
+import json
+from typing import Any
 
 from hitpath.core import one_line
 from hitpath.report.text_parts import percent
@@ -27,6 +30,12 @@ def gib(size: float) -> str:
 def printable(name: str) -> str:
     """A name from a trace: control characters escaped, very long ones without their middle."""
     return one_line(name)
+
+
+def script_json(value: Any) -> str:
+    """JSON that is safe inside <script>: no `<`, `>` or `&` is left in it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def and_list(words: list[str]) -> str:

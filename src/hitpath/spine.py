@@ -4,6 +4,7 @@
 next one sees. Reports read the result and compute nothing.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +23,7 @@ from hitpath.text.tokenizer import load_tokenizer
 from hitpath.traces import read_trace
 from hitpath.traces.blocking import block_trace, choose_block_size
 from hitpath.traces.sampling import Sampler
+from hitpath.traces.sources import Input
 from hitpath.traces.table import Ints, Labels, Trace
 
 
@@ -30,7 +32,9 @@ def analyze(
     setting: Setting,
     *,
     skip_bad_rows: bool = False,
+    mapping: Sequence[str] = (),
     progress: Progress | None = None,
+    inputs: Sequence[Input] | None = None,
 ) -> Analysis | LengthsAnalysis:
     """Read a trace and explain every prompt token; a trace that does not say what its prompts
     are gives sums of lengths and reported hits. Raises HitpathError."""
@@ -39,7 +43,9 @@ def analyze(
         block_size=setting.block_size,
         skip_bad_rows=skip_bad_rows,
         tokenizer=load_tokenizer(setting.tokenizer),
+        mapping=mapping,
         progress=progress,
+        inputs=inputs,
     )
     if trace.identity == "lengths_only":
         return sum_up_lengths(trace, setting)
@@ -51,7 +57,9 @@ def estimate(
     setting: Setting,
     *,
     skip_bad_rows: bool = False,
+    mapping: Sequence[str] = (),
     progress: Progress | None = None,
+    inputs: Sequence[Input] | None = None,
 ) -> Estimate:
     """Estimate the rates of a trace of which only some blocks are kept in memory
     (`setting.sample_frac`). Raises HitpathError."""
@@ -63,7 +71,9 @@ def estimate(
         skip_bad_rows=skip_bad_rows,
         sampler=Sampler.from_share(setting.sample_frac, setting.seed),
         tokenizer=load_tokenizer(setting.tokenizer),
+        mapping=mapping,
         progress=progress,
+        inputs=inputs,
     )
     if trace.identity == "lengths_only":
         check_lengths_setting(setting)
@@ -82,7 +92,7 @@ def analyze_trace(trace: Trace, setting: Setting, progress: Progress | None = No
     roots = root_codes(trace, setting.split_models)
     trace = _content_ids_told(trace, roots)
     engine = make_engine(setting, choose_block_size(trace, setting.block_size))
-    blocks = block_trace(trace, engine.block_size)
+    blocks = block_trace(trace, engine.block_size, setting.split_models)
     events = order_events(trace, blocks, roots, setting.outputs == "insert")
     limit = np.minimum(engine.limit(trace.prompt_tokens), blocks.whole)
     workers, given = _workers(trace, setting)

@@ -1,0 +1,1 @@
+"""A trace written as another format: hitpath's own rows, Mooncake's, with or without content."""

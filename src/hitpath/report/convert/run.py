@@ -1,0 +1,152 @@
+"""`hitpath convert`: read any trace, write it as hitpath's own rows or as Mooncake's."""
+
+import gzip
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, Literal, cast, get_args
+
+import msgspec
+
+from hitpath.core import OutputError, SettingError
+from hitpath.report.convert.mooncake_rows import MOONCAKE_BLOCK_SIZE, mooncake_rows
+from hitpath.report.convert.own_rows import JsonRow, Plain, PromptFields, own_rows
+from hitpath.report.convert.parquet import write_parquet
+from hitpath.report.convert.redact import Redacted, read_key
+from hitpath.report.output import STDOUT, write_whole
+from hitpath.report.run import check_outputs, shown_progress
+from hitpath.text.tokenizer import load_tokenizer
+from hitpath.traces import Trace, read_trace
+from hitpath.traces.blocking import choose_block_size
+
+TargetName = Literal["hitpath", "mooncake"]
+TARGETS: tuple[str, ...] = get_args(TargetName)
+_TEXT_NOTE = (
+    "text is written as it is rendered, a byte for a token: give --tokenizer here to keep token "
+    "ids, it cannot be applied to the result"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What to write. block_size: of Mooncake ids, None for MOONCAKE_BLOCK_SIZE where the trace
+    allows it, else its own. every_s: spacing of requests without times. redact: a key file.
+    mapping: `--map` as typed."""
+
+    traces: list[str]
+    out: str
+    to: TargetName = "hitpath"
+    block_size: int | None = None
+    every_s: float | None = None
+    redact: str | None = None
+    hash_labels: bool = False
+    tokenizer: str | None = None
+    mapping: Sequence[str] = ()
+    skip_bad_rows: bool = False
+
+    def check(self) -> None:
+        """Raise SettingError for options that contradict each other."""
+        parquet = self.out.endswith(".parquet")
+        for option, is_wrong, cause in (
+            ("--redact", self.to != "hitpath" and self.redact, "is for --to hitpath"),
+            ("--hash-labels", self.hash_labels and not self.redact, "needs --redact KEYFILE"),
+            ("--block-size", self.to == "hitpath" and self.block_size, "is for --to mooncake"),
+            ("--every", self.to == "hitpath" and self.every_s is not None, "is for --to mooncake"),
+            ("--every", not 0 < (self.every_s or 1.0) <= 1e6, "must be more than 0 s, up to 1e6"),
+            ("--to mooncake", self.to == "mooncake" and parquet, "is JSONL, not Parquet"),
+        ):
+            if is_wrong:
+                raise SettingError(option, cause)
+
+
+def run_convert(job: Conversion) -> None:
+    """Read, write whole, say what was done (on standard error where the rows go to standard
+    output). Raises HitpathError."""
+    job.check()
+    key = None if job.redact is None else read_key(job.redact)
+    check_outputs([job.out], [*job.traces, *([job.redact] if job.redact else [])])
+    with shown_progress() as progress:
+        trace = read_trace(
+            job.traces,
+            skip_bad_rows=job.skip_bad_rows,
+            tokenizer=load_tokenizer(job.tokenizer),
+            mapping=job.mapping,
+            progress=progress,
+        )
+    _tell(trace, job, write_trace(trace, job, key))
+
+
+def write_trace(trace: Trace, job: Conversion, key: bytes | None) -> list[str]:
+    """Write the file whole; what there is to know of it, a sentence each. Raises HitpathError."""
+    if job.to == "mooncake":
+        size = _mooncake_block_size(trace, job.block_size)
+        rows, notes = mooncake_rows(trace, size, job.every_s)
+        notes.insert(0, f"blocks of {size} tokens: a replayer must be told so")
+    else:
+        rows, notes = _own(trace, key, job.hash_labels)
+    _write(job.out, rows)
+    return notes
+
+
+def _own(trace: Trace, key: bytes | None, hash_labels: bool) -> tuple[Iterator[JsonRow], list[str]]:
+    fields: PromptFields = Plain(trace) if key is None else Redacted(trace, key, hash_labels)
+    notes = []
+    if trace.identity == "text" and key is None:
+        notes.append(_TEXT_NOTE)
+    if key is not None:
+        kept = "lengths and times" if hash_labels else "lengths, times, ids and labels"
+        notes.append(f"{kept} stand as they were; prompts and salts are keyed hashes")
+    return own_rows(trace, fields), notes
+
+
+def _mooncake_block_size(trace: Trace, asked: int | None) -> int:
+    own = trace.block_size
+    if asked is None and (own is None or MOONCAKE_BLOCK_SIZE % own == 0):
+        asked = MOONCAKE_BLOCK_SIZE
+    return choose_block_size(trace, asked)
+
+
+def _write(out: str, rows: Iterator[JsonRow]) -> None:
+    name = out.lower()
+    if name.endswith(".parquet"):
+        write_whole(out, lambda file: write_parquet(rows, file))
+    elif name.endswith(".gz"):
+        write_whole(out, lambda file: _compressed(file, rows))
+    elif name.endswith(".zst"):
+        write_whole(out, lambda file: _zstd(file, rows))
+    else:
+        write_whole(out, lambda file: _write_lines(file.write, rows))
+
+
+def _write_lines(write: Callable[[bytes], Any], rows: Iterator[JsonRow]) -> None:
+    encoder = msgspec.json.Encoder()
+    for row in rows:
+        write(encoder.encode(row) + b"\n")
+
+
+def _compressed(file: IO[bytes], rows: Iterator[JsonRow]) -> None:
+    # No time and no name inside: the same trace gives the same bytes.
+    with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+        _write_lines(packed.write, rows)
+
+
+def _zstd(file: IO[bytes], rows: Iterator[JsonRow]) -> None:
+    import pyarrow as pa
+
+    with pa.CompressedOutputStream(pa.PythonFile(cast("Any", file), mode="w"), "zstd") as packed:
+        _write_lines(packed.write, rows)
+
+
+def _tell(trace: Trace, job: Conversion, notes: list[str]) -> None:
+    stream = sys.stderr if job.out == STDOUT else sys.stdout
+    if stream is None:
+        return
+    skipped = f", {len(trace.skipped):,} bad rows left out" if trace.skipped else ""
+    what = f"{len(trace):,} requests from {trace.format}{skipped}"
+    try:
+        print(f"hitpath: wrote {what} to {job.out} as {job.to}", file=stream)
+        for note in (*trace.notes, *notes):
+            print(f"  • {note}", file=stream)
+        stream.flush()
+    except OSError as error:
+        raise OutputError("stdout", f"cannot be written: {error.strerror}") from error

@@ -1,0 +1,328 @@
+"""`hitpath convert`: what the files hold, what is refused, what redaction hides."""
+
+import gzip
+import json
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cli import call
+from hitpath.core import Setting
+from hitpath.report.convert.mooncake_rows import mooncake_rows
+from hitpath.report.convert.own_rows import Plain, own_rows
+from hitpath.report.convert.redact import Redacted
+from hitpath.spine import analyze_trace
+from hitpath.traces import read_trace
+from support import trace_of_rows, write_jsonl
+
+SECRET = "The launch code is 0000, said Alice."
+TEXT_ROWS = [
+    {
+        "id": f"r{i}",
+        "arrival_s": i,
+        "prompt": f"{SECRET} {question}",
+        "reply": "I know nothing of it.",
+        "tenant": "alice@example.com",
+        "context": {"salt": "pepper", "adapter": "lora-7"},
+    }
+    for i, question in enumerate(["Who?", "When?", "Where to?"])
+]
+
+
+def lines_of(path):
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+@pytest.fixture
+def key(tmp_path):
+    path = tmp_path / "key"
+    path.write_bytes(b"0123456789abcdef")
+    return path
+
+
+def test_redacted_text_is_stretches_of_the_prefix_tree(tmp_path, key):
+    source, out = write_jsonl(tmp_path / "t.jsonl", TEXT_ROWS), tmp_path / "o.jsonl"
+    done = call("convert", source, "--out", out, "--redact", key)
+    assert (done.code, done.err) == (0, "")
+    first, second, third = lines_of(out)
+    shared = len(SECRET) + 2  # "… W": "Who", "When" and "Where" part behind it; "Wh" at the end
+    assert first["unit"] == "bytes"
+    lengths = [[n for _, n in row["segments"]] for row in (first, second, third)]
+    assert [sum(row) for row in lengths] == [len(row["prompt"]) for row in TEXT_ROWS]
+    assert lengths == [[shared + 1, 2], [shared + 1, 1, 2], [shared + 1, 1, 6]]
+    assert first["segments"][0] == second["segments"][0] == third["segments"][0]
+    assert second["segments"][1] == third["segments"][1]
+    assert first["segments"][1][0] != second["segments"][1][0]
+
+
+def test_nothing_of_the_text_is_left(tmp_path, key):
+    source, out = write_jsonl(tmp_path / "t.jsonl", TEXT_ROWS), tmp_path / "o.jsonl"
+    assert call("convert", source, "--out", out, "--redact", key).code == 0
+    content = out.read_text()
+    for word in ("launch", "Alice", "Who", "nothing", "pepper"):
+        assert word not in content
+    assert "alice@example.com" in content  # a label, unless asked otherwise
+    assert "lora-7" in content
+    assert call("convert", source, "--out", out, "--redact", key, "--hash-labels").code == 0
+    content = out.read_text()
+    assert "alice" not in content
+    assert '"r0"' not in content
+
+
+def test_another_key_gives_other_hashes_and_the_same_key_the_same(tmp_path, key):
+    source = write_jsonl(tmp_path / "t.jsonl", TEXT_ROWS)
+    other = tmp_path / "other"
+    other.write_bytes(b"0123456789abcdeF")
+    files = []
+    for name, used in (("a", key), ("b", key), ("c", other)):
+        files.append(tmp_path / name)
+        assert call("convert", source, "--out", files[-1], "--redact", used).code == 0
+    a, b, c = (file.read_bytes() for file in files)
+    assert a == b
+    names = [{name for row in lines_of(f) for name, _ in row["segments"]} for f in files]
+    assert names[0].isdisjoint(names[2])
+    assert len(a) == len(c)
+
+
+def test_a_name_does_not_depend_on_where_the_tree_is_cut(tmp_path):
+    """The stretch that ends at one place has one name, whatever else the trace holds."""
+    alone = trace_of_rows(tmp_path, [{"id": 1, "arrival_s": 0, "tokens": [1, 2, 3, 4]}])
+    cut = trace_of_rows(
+        tmp_path,
+        [
+            {"id": 1, "arrival_s": 0, "tokens": [1, 2, 3, 4]},
+            {"id": 2, "arrival_s": 1, "tokens": [1, 2, 9]},
+        ],
+    )
+    key = bytes(64)
+    (whole,) = Redacted(alone, key, False).of(0)["segments"]
+    begin, end = Redacted(cut, key, False).of(0)["segments"]
+    assert end[0] == whole[0]
+    assert (begin[1], end[1], whole[1]) == (2, 2, 4)
+
+
+def test_block_ids_become_hashes_that_tell_nothing_of_the_number(tmp_path, key):
+    rows = [{"timestamp": i, "input_length": 1024, "hash_ids": [7, 8 + i]} for i in range(3)]
+    source, out = write_jsonl(tmp_path / "t.jsonl", rows), tmp_path / "o.jsonl"
+    assert call("convert", source, "--out", out, "--redact", key).code == 0
+    keys = [row["block_keys"] for row in lines_of(out)]
+    assert len({k[0] for k in keys}) == 1
+    assert len({k[1] for k in keys}) == 3
+    assert all(len(k) == 16 for row in keys for k in row)
+
+
+def test_compressed_files_are_the_same_bytes_each_time(tmp_path):
+    source = write_jsonl(tmp_path / "t.jsonl", TEXT_ROWS)
+    plain = tmp_path / "o.jsonl"
+    assert call("convert", source, "--out", plain).code == 0
+    for ending in ("gz", "zst"):
+        files = [tmp_path / f"{name}.jsonl.{ending}" for name in "ab"]
+        for file in files:
+            assert call("convert", source, "--out", file).code == 0
+        assert files[0].read_bytes() == files[1].read_bytes()
+        assert len(read_trace([str(files[0])])) == 3
+    assert gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes()) == plain.read_bytes()
+
+
+def test_rows_on_standard_output_leave_it_clean(tmp_path):
+    source = write_jsonl(tmp_path / "t.jsonl", TEXT_ROWS)
+    done = call("convert", source, "--out", "-")
+    assert done.code == 0
+    assert [json.loads(line)["id"] for line in done.out.splitlines()] == ["r0", "r1", "r2"]
+    assert "wrote 3 requests" in done.err
+    assert "give --tokenizer" in done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--to", "vidur"], "--to vidur"),
+        (["--to", "mooncake", "--redact", "KEY"], "--redact"),
+        (["--hash-labels"], "--hash-labels"),
+        (["--block-size", "16"], "--block-size"),
+        (["--every", "1"], "--every"),
+        (["--to", "mooncake", "--every", "0"], "--every"),
+        (["--to", "mooncake", "--every", "1"], "--every"),
+        (["--redact", "absent"], "--redact"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(tmp_path, options, named, key):
+    source, out = write_jsonl(tmp_path / "t.jsonl", TEXT_ROWS), tmp_path / "o.jsonl"
+    options = [str(key) if o == "KEY" else o for o in options]
+    refused = call("convert", source, "--out", out, *options)
+    assert refused.code == 2
+    assert refused.err.startswith(f"hitpath: error: {named}: ")
+    assert not out.exists()
+
+
+def test_a_short_key_and_an_output_over_the_input_are_refused(tmp_path, key):
+    source = write_jsonl(tmp_path / "t.jsonl", TEXT_ROWS)
+    before = source.read_bytes()
+    short = tmp_path / "short"
+    short.write_bytes(b"123456789abcdef")
+    refused = call("convert", source, "--out", tmp_path / "o", "--redact", short)
+    assert "has 15 bytes; a key needs at least 16" in refused.err
+    refused = call("convert", source, "--out", source)
+    assert (refused.code, source.read_bytes()) == (2, before)
+    refused = call("convert", source, "--out", key, "--redact", key)
+    assert (refused.code, key.read_bytes()) == (2, b"0123456789abcdef")
+
+
+MOONCAKE_SOURCE = [
+    {"id": 1, "arrival_s": 100.0, "tokens": [*range(20)], "session": "s", "output_tokens": 9},
+    {"id": 2, "arrival_s": 100.5, "tokens": [*range(10), 99], "model": "m"},
+    {"id": 3, "arrival_s": 102.0004, "tokens": [*range(12)]},
+]
+
+
+def test_mooncake_rows(tmp_path):
+    source, out = write_jsonl(tmp_path / "t.jsonl", MOONCAKE_SOURCE), tmp_path / "o.jsonl"
+    done = call("convert", source, "--out", out, "--to", "mooncake", "--block-size", 8)
+    assert done.code == 0
+    assert lines_of(out) == [
+        {
+            "timestamp": 0,
+            "input_length": 20,
+            "output_length": 9,
+            "hash_ids": [0, 1, 2],
+            "session_id": "s",
+        },
+        {"timestamp": 500, "input_length": 11, "hash_ids": [3, 4]},  # another model
+        {"timestamp": 2000, "input_length": 12, "hash_ids": [0, 5]},
+    ]
+    assert "blocks of 8 tokens: a replayer must be told so" in done.text
+    assert "2 contexts" in done.text
+
+
+def test_mooncake_of_ids_of_whole_blocks_gives_each_tail_an_id_of_its_own(tmp_path):
+    session = {
+        "id": "s",
+        "block_size": 64,
+        "requests": [
+            {"t": 5, "in": 130, "out": 1, "hash_ids": [1, 2]},
+            {"t": 6, "in": 130, "out": 1, "hash_ids": [1, 2]},
+            {"t": 7, "in": 128, "out": 1, "hash_ids": [1, 2]},
+        ],
+    }
+    source, out = tmp_path / "s.json", tmp_path / "o.jsonl"
+    source.write_text(json.dumps(session))
+    done = call("convert", source, "--out", out, "--to", "mooncake", "--block-size", 64)
+    assert [row["hash_ids"] for row in lines_of(out)] == [[0, 1, 2], [0, 1, 3], [0, 1]]
+    assert [row["timestamp"] for row in lines_of(out)] == [0, 1000, 2000]
+    assert "2 prompts end in tokens without a block id" in done.text
+
+
+def test_mooncake_lays_clocks_one_after_the_other(tmp_path):
+    rows = [
+        {"id": i, "arrival_s": t, "tokens": [1], "clock": clock}
+        for i, (clock, t) in enumerate([("a", 0), ("a", 3), ("b", 0), ("b", 2)])
+    ]
+    source, out = write_jsonl(tmp_path / "t.jsonl", rows), tmp_path / "o.jsonl"
+    done = call("convert", source, "--out", out, "--to", "mooncake")
+    assert [row["timestamp"] for row in lines_of(out)] == [0, 3000, 3000, 5000]
+    assert "one after the other" in done.text
+
+
+def test_mooncake_needs_times_and_prompts(tmp_path):
+    rows = [{"id": i, "arrival_s": None, "tokens": [1]} for i in range(2)]
+    source, out = write_jsonl(tmp_path / "t.jsonl", rows), tmp_path / "o.jsonl"
+    refused = call("convert", source, "--out", out, "--to", "mooncake")
+    assert "give --every SECONDS" in refused.err
+    assert call("convert", source, "--out", out, "--to", "mooncake", "--every", 0.25).code == 0
+    assert [row["timestamp"] for row in lines_of(out)] == [0, 250]
+    rows = [{"id": i, "arrival_s": i, "prompt_tokens": 5} for i in range(2)]
+    source = write_jsonl(tmp_path / "l.jsonl", rows)
+    refused = call("convert", source, "--out", out, "--to", "mooncake")
+    assert refused.code == 2
+    assert "needs block ids" in refused.err
+
+
+@given(
+    st.lists(
+        st.tuples(st.lists(st.integers(0, 1), max_size=12), st.sampled_from([None, "m", "n"])),
+        min_size=1,
+        max_size=8,
+    ),
+    st.sampled_from([1, 2, 4]),
+)
+def test_mooncake_ids_are_numbered_prefixes(tmp_path_factory, prompts, size):
+    """Against a dictionary of whole prefixes; and the analysis of both gives the same hits."""
+    folder = tmp_path_factory.mktemp("m")
+    rows = [
+        {"id": i, "arrival_s": i, "tokens": tokens} | ({"model": model} if model else {})
+        for i, (tokens, model) in enumerate(prompts)
+    ]
+    trace = trace_of_rows(folder, rows)
+    written, _ = mooncake_rows(trace, size, None)
+    written = list(written)
+    number = defaultdict(lambda: len(number))
+    for row, (tokens, model) in zip(written, prompts, strict=True):
+        ends = [min(end, len(tokens)) for end in range(size, len(tokens) + size, size)]
+        assert row["hash_ids"] == [number[model, tuple(tokens[:end])] for end in ends]
+    again = read_trace([str(write_jsonl(folder / "o.jsonl", written))], block_size=size)
+    hits = [analyze_trace(t, Setting(block_size=size)).ledger.hit.tolist() for t in (trace, again)]
+    assert hits[0] == hits[1]
+
+
+def test_own_rows_of_labels_that_are_no_context(tmp_path):
+    """A label that isolates nothing is written so that it still isolates nothing."""
+    rows = [
+        {"id": i, "arrival_s": i, "tokens": [1] * 40, "model": f"m{i}", "model_is_label": True}
+        for i in range(2)
+    ]
+    trace = trace_of_rows(tmp_path, rows)
+    written = list(own_rows(trace, Plain(trace)))
+    assert all(row["model_is_label"] for row in written)
+    assert analyze_trace(trace, Setting()).ledger.hit.tolist() == [0, 32]
+    assert analyze_trace(trace, Setting(split_models=True)).ledger.hit.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "field"),
+    [
+        ([{"clock": "a"}, {}], "clock"),
+        ([{}, {"clock": "a"}], "clock"),
+        ([{"arrival_s": None}, {}], "arrival_s"),
+        ([{"model_is_label": True}, {}], "model_is_label"),
+        ([{"id_scope": "a"}], "id_scope"),
+        ([{"unit": "bytes"}], "unit"),
+        ([{"reply_segments": [["a", 1]]}], "reply_segments"),
+        ([{"arrival_s": None, "finish_s": 3}], "finish_s"),
+    ],
+)
+def test_what_all_rows_must_have(tmp_path, rows, field):
+    rows = [{"id": i, "arrival_s": i, "tokens": [1, 2]} | row for i, row in enumerate(rows)]
+    refused = call("analyze", write_jsonl(tmp_path / "t.jsonl", rows))
+    assert refused.code == 2
+    assert f": {field}: " in refused.err
+
+
+def test_rows_on_their_own_clocks_stand_in_the_order_of_the_file(tmp_path):
+    rows = [
+        {"id": i, "arrival_s": t, "block_keys": ["k"], "block_size": 4, "prompt_tokens": 4}
+        | {"clock": clock, "id_scope": clock}
+        for i, (clock, t) in enumerate([("a", 9), ("a", 5), ("b", 0)])
+    ]
+    trace = trace_of_rows(tmp_path, rows)
+    assert trace.ids == ("0", "1", "2")
+    assert trace.own_clocks
+    assert trace.gaps_known
+    assert analyze_trace(trace, Setting()).ledger.hit.tolist() == [0, 4, 0]
+    shared = trace_of_rows(tmp_path, [{**row, "id_scope": "one"} for row in rows])
+    assert not shared.gaps_known
+    assert analyze_trace(shared, Setting()).ledger.hit.tolist() == [0, 4, 4]
+
+
+def test_stretches_of_a_reply_go_on_in_the_next_prompt(tmp_path):
+    rows = [
+        {"id": 1, "arrival_s": 0, "segments": [["a", 8]], "reply_segments": [["b", 4], ["c", 4]]},
+        {"id": 2, "arrival_s": 1, "segments": [["a", 8], ["b", 4], ["c", 4]]},
+    ]
+    trace = trace_of_rows(tmp_path, rows)
+    found = analyze_trace(trace, Setting(outputs="insert", block_size=4))
+    assert found.ledger.hit.tolist() == [0, 16]
+    assert trace.output_tokens.tolist() == [8, -1]
+    assert np.array_equal(trace.has_output, [True, False])
