@@ -177,9 +177,9 @@ def counts(usage: Json) -> tuple[Any, Any, Any]:
     prompt = usage.get("input_tokens")
     if prompt is None or inputs is not None or "total_tokens" in usage:
         return prompt, hit, written
-    if read is None:  # with or without what was read? Not to be told from this.
-        return None, None, written
-    return prompt + read + (written or 0), hit, written
+    if read is None or written is None:  # with or without it? Not to be told from this.
+        return None, hit, written
+    return prompt + read + written, hit, written
 
 
 def _told(exchange: Exchange) -> Told:

@@ -12,12 +12,12 @@ cause), each one line. Nothing is printed, nothing leaves the machine.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
-from hitpath.core import CAUSES, InputError, Setting, one_of
+from hitpath.core import CAUSES, InputError, Setting, SettingError, one_of
 from hitpath.report.convert.redact import read_key
 from hitpath.report.convert.run import TARGETS, Conversion, write_trace
 from hitpath.report.diff import side_of
@@ -25,7 +25,7 @@ from hitpath.report.document import document
 from hitpath.report.explain import Explanation, explain
 from hitpath.report.lengths import lengths_document, lengths_table
 from hitpath.report.rows import ledger_table
-from hitpath.spine import analyze_trace
+from hitpath.spine import analyze_trace, check_some_counts
 from hitpath.summary import Analysis, LengthsAnalysis, sum_up_lengths
 from hitpath.summary.diff import Comparison, compare
 from hitpath.summary.labelled_rows import BY
@@ -59,6 +59,7 @@ def read(
     raising. Raises InputError or SettingError.
     """
     if isinstance(traces, Trace):
+        _refuse("is for reading; this trace is read already", tokenizer=tokenizer, mapping=mapping)
         return traces
     loaded = load_tokenizer(tokenizer)
     if isinstance(traces, str | PathLike):
@@ -76,7 +77,24 @@ def read(
     rows = [item for item in items if isinstance(item, Mapping)]
     if len(rows) != len(items) or not rows:
         raise InputError("traces", "", "neither files nor rows: give one or more of one kind")
+    _refuse("is for files; rows in memory have hitpath's own names", mapping=mapping)
     return read_rows(rows, tokenizer=loaded, skip_bad_rows=skip_bad_rows)
+
+
+def _refuse(cause: str, **options: Any) -> None:
+    """Raise SettingError for an option that would be ignored."""
+    for name, value in options.items():
+        if value:
+            raise SettingError(name, cause)
+
+
+def _setting(options: dict[str, Any]) -> Setting:
+    """Raises SettingError for a field that is none, or that only the command has."""
+    known = [field.name for field in fields(Setting) if field.name != "sample_frac"]
+    for name in options:
+        if name not in known:
+            raise SettingError(name, f"not one of {', '.join(known)}")
+    return Setting(**options)
 
 
 def analyze(
@@ -91,9 +109,9 @@ def analyze(
     traces, mapping, skip_bad_rows: as `read`. setting: the fields of `hitpath.Setting`, named as
     the options of `hitpath analyze` (engine, capacity_tokens, block_size, last_token, outputs,
     workers, router, seed, split_models, tokenizer); counts are tokens.
-    Raises InputError or SettingError; TypeError for a setting that there is none of.
+    Raises InputError or SettingError.
     """
-    how = Setting(**setting)
+    how = _setting(setting)
     trace = read(
         traces,
         tokenizer=how.tokenizer,
@@ -101,6 +119,7 @@ def analyze(
         mapping=mapping,
         skip_bad_rows=skip_bad_rows,
     )
+    check_some_counts(trace)
     if trace.identity == "lengths_only":
         return Result(sum_up_lengths(trace, how))
     return Result(analyze_trace(trace, how))
@@ -116,8 +135,8 @@ def diff(
     `Comparison.difference` are `fractions.Fraction` and add up exactly (docs/diff.md).
     Raises InputError for a side without a hit rate, SettingError for a label that a side lacks.
     """
-    if setting and (isinstance(a, Result) or isinstance(b, Result)):
-        raise TypeError("a Result has its setting already")
+    if isinstance(a, Result) or isinstance(b, Result):
+        _refuse("a Result has its setting already", **setting)
     found_a, found_b = (x if isinstance(x, Result) else analyze(x, **setting) for x in (a, b))
     side_a, side_b = side_of("A", "A", found_a.analysis), side_of("B", "B", found_b.analysis)
     return compare(side_a, side_b, None if by is None else one_of("by", by, BY))
@@ -158,7 +177,7 @@ def convert(
     return write_trace(trace, how, key)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """One analysis. N requests, in serving order; counts are tokens, rates 0 to 1, times seconds;
     None is "not known" (`not_known` says why), never 0.
@@ -167,6 +186,10 @@ class Result:
     """
 
     analysis: Analysis | LengthsAnalysis
+
+    def __repr__(self) -> str:
+        rate = "no hit rate" if self.hit_rate is None else f"{self.hit_rate:.2%} hit"
+        return f"Result({rate}, {self.prompt_tokens:,} prompt tokens, {len(self.trace):,} requests)"
 
     @property
     def trace(self) -> Trace:
@@ -198,7 +221,8 @@ class Result:
     @property
     def causes(self) -> dict[str, int | None]:
         """Missed tokens by cause, in the order of the ladder. With `hit_tokens` and
-        `document["tokens"]["unexplained"]` they add up to `prompt_tokens`."""
+        `document["tokens"]["unexplained"]` they add up to `prompt_tokens`; all None for a trace
+        of lengths only."""
         causes = self.document["tokens"]["causes"]
         return {cause: causes[cause] for cause in CAUSES}
 
@@ -258,7 +282,10 @@ class Result:
         return _table(rows, types)
 
     def hit_rate_at(self, capacity_tokens: int) -> float | None:
-        """The modelled LRU hit rate of one cache of this size, exact. None without prompts."""
+        """The modelled LRU hit rate of one cache of this size, exact. None without prompts.
+        Raises SettingError for a size that is none."""
+        if type(capacity_tokens) is not int or capacity_tokens < 0:
+            raise SettingError("capacity_tokens", f"{capacity_tokens!r} is no number of tokens")
         if isinstance(self.analysis, LengthsAnalysis) or not self.prompt_tokens:
             return None
         curve = self.analysis.curve

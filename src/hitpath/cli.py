@@ -216,17 +216,27 @@ def explain(
     traces: Traces,
     engine: Engine = "unlimited",
     capacity_tokens: CapacityTokens = None,
+    capacity_gib: CapacityGiB = None,
+    model: Model = None,
+    kv_dtype: KVDtype = "bf16",
     block_size: BlockSize = None,
     last_token: LastToken = False,
     outputs: KeepOutputs = "ignore",
     workers: Workers = None,
     router: Router = None,
     seed: Seed = 0,
+    split_models: SplitModels = False,
     tokenizer: Tokenizer = None,
     fields: Map = None,
+    skip_bad_rows: SkipBadRows = False,
     json_file: Json = None,
 ) -> None:
     """One request: its labels, its nearest relative, and the first token that differs."""
+    from hitpath.cost.models import load_model
+
+    kv_model = load_model(model, kv_dtype) if model is not None else None
+    if capacity_gib is not None:
+        capacity_tokens = _tokens_of(capacity_gib, capacity_tokens, kv_model)
     setting = _setting(
         engine,
         outputs,
@@ -236,11 +246,12 @@ def explain(
         capacity_tokens=capacity_tokens,
         workers=workers,
         seed=seed,
+        split_models=split_models,
         tokenizer=tokenizer,
     )
-    from hitpath.report.explain import run_explain
+    from hitpath.report.explain import ExplainJob, run_explain
 
-    run_explain(traces, request, setting, json_file, fields or ())
+    run_explain(ExplainJob(traces, request, setting, fields or (), skip_bad_rows, json_file))
 
 
 @app.command()

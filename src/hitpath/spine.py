@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from hitpath.accounting.ledger import attribute
-from hitpath.core import Progress, Setting, SettingError
+from hitpath.core import InputError, Progress, Setting, SettingError
 from hitpath.routing.policies import fixed_or_absent, make_policy
 from hitpath.sim.engines import make_engine
 from hitpath.sim.events import ids_are_prefixes, order_events
@@ -47,6 +47,7 @@ def analyze(
         progress=progress,
         inputs=inputs,
     )
+    check_some_counts(trace)
     if trace.identity == "lengths_only":
         return sum_up_lengths(trace, setting)
     return analyze_trace(trace, setting, progress)
@@ -82,6 +83,17 @@ def estimate(
         cause = f"a sampled trace keeps its own blocks of {trace.block_size} tokens"
         raise SettingError(f"--block-size {size}", cause)
     return estimate_trace(trace, setting, make_engine(setting, size))
+
+
+def check_some_counts(trace: Trace) -> None:
+    """Raise InputError where every request contradicts itself, so that no sum has a row."""
+    if np.any(trace.counted):
+        return
+    first = next(iter(trace.excluded.values()))
+    cause = f"all {len(trace):,} requests contradict themselves; this one: {first.cause}"
+    if first.field == "reported.prompt_tokens":
+        cause += "; is this the model's own tokenizer and template (--tokenizer)?"
+    raise InputError(first.place, first.field, cause)
 
 
 def analyze_trace(trace: Trace, setting: Setting, progress: Progress | None = None) -> Analysis:

@@ -97,6 +97,40 @@ def demo(folder: Path) -> Made:
     return make(folder, demo_rows(0), setting, "llama-3.1-8b")
 
 
+def texts(folder: Path, reported: bool = False) -> Made:
+    """Prompts of text without a tokenizer, which are counted in bytes, with a model named."""
+    rows = []
+    for i in range(60):
+        row = {
+            "id": f"r{i}",
+            "arrival_s": float(7 * i),
+            "session": f"agent-{i % 3}",
+            "prompt": "You are a helpful assistant. " * 6 + f"word {i} " * (i % 9 + 1),
+        }
+        if i % 20 == 19:
+            row["prompt"] = "Whole blocks, and so the last byte is computed again".ljust(64, ".")
+        if reported:
+            counts = {"cached_tokens": 20 * (i % 3), "prompt_tokens": 70}
+            row["reported"] = {**counts, "counting": "inclusive"}
+        rows.append(row)
+    setting = Setting(engine="lru", capacity_tokens=400, last_token=True)
+    return make(folder, rows, setting, "llama-3.1-8b")
+
+
+def small(folder: Path) -> Made:
+    """Few requests, short prompts, several sizes of cache within a decade."""
+    rows = [
+        {
+            "id": f"r{i}",
+            "arrival_s": float(7 * i),
+            "session": f"agent-{i % 3}",
+            "tokens": list(range(40 + 12 * i)),
+        }
+        for i in range(8)
+    ]
+    return make(folder, rows, Setting(), "llama-3.1-8b")
+
+
 def hostile(folder: Path) -> Made:
     """Every label and id of a small trace is one of HOSTILE; so is the command."""
     rows = []

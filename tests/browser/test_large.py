@@ -13,6 +13,7 @@ from hitpath.core import Setting
 from hitpath.report.html import render_html
 from hitpath.report.html.tables import MOST_DATA_BYTES, MOST_ROWS, group_tables
 from hitpath.report.html.tree import MOST_NODES
+from hitpath.report.html.words import TOKENS
 from hitpath.traces.table import Problem
 
 NUM_REQUESTS, NUM_SESSIONS = 50_000, 5_000
@@ -139,7 +140,7 @@ def test_the_numbers_are_those_of_python(browser: Browser, large: Made, tmp_path
 
 
 def test_what_does_not_fit_is_counted() -> None:
-    [table] = group_tables(groups_of([f"s{i}" for i in range(12_000)]))
+    [table] = group_tables(groups_of([f"s{i}" for i in range(12_000)]), TOKENS)
     assert table.more == 12_000 - MOST_ROWS
     assert len(json.loads(table.data)) == MOST_ROWS
     assert json.loads(table.data)[0] == ["s0", 1, 24_000, 1, 1]
@@ -148,7 +149,8 @@ def test_what_does_not_fit_is_counted() -> None:
 
 def test_very_long_names_do_not_make_the_page_large(large: Made) -> None:
     found = [Group(f"{'🚀' * 290}{i}", 1, 9_000 - i, 1, 1) for i in range(9_000)]
-    [table] = group_tables({kind: found if kind == "session" else [] for kind in KINDS})
+    groups = {kind: found if kind == "session" else [] for kind in KINDS}
+    [table] = group_tables(groups, TOKENS)
     assert len(table.data.encode()) <= MOST_DATA_BYTES + 1
     assert table.more == 9_000 - len(json.loads(table.data))
     problem = Problem("🚀" * 999, "🚀" * 999, "🚀" * 999)

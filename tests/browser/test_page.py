@@ -2,16 +2,19 @@
 zoom, sorting and filtering, keys, colours, narrow screens)."""
 
 import re
+from collections.abc import Callable
 from html import unescape
 from pathlib import Path
 
 import pytest
 
 from browser.devtools import CHROMIUM, Browser
-from browser.pages import HOSTILE, Made, Tags, demo, hostile, make
+from browser.pages import COMMAND, HOSTILE, Made, Tags, demo, hostile, make, small, texts
 from hitpath.core import Setting
 from hitpath.report.document import document
 from hitpath.report.html import render_html
+from hitpath.report.html.repeat import parted
+from hitpath.report.html.view import Command
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +125,102 @@ def test_a_tree_finds_the_biggest_stretches(demo_page: Made) -> None:
         assert (prefix.begin_token, length, prefix.num_requests) in drawn
 
 
+def shown_in(made: Made) -> str:
+    """All that a page says, tooltips and the data of scripts included, without its style, its
+    program and what the analysis warns of."""
+    page = unescape(made.html.decode()).replace("\u00a0", " ")
+    page = re.sub(r"<style>.*?</style>|<script>.*?</script>", "", page, flags=re.DOTALL)
+    return re.sub(r'<section class="warn".*?</section>', "", page, flags=re.DOTALL)
+
+
+NAMES_WITH_TOKEN = re.compile(
+    r'token-weighted|--tokenizer|--capacity-tokens|(?:id|href|labelledby)="#?tokens"'
+)
+
+
+def test_a_page_of_text_counts_bytes(tmp_path: Path) -> None:
+    page = shown_in(texts(tmp_path))
+    assert "token" not in NAMES_WITH_TOKEN.sub("", page).lower()
+    for words in (
+        "of all prompt bytes were hits",
+        "Where every prompt byte went",
+        "cache size in bytes of text, logarithmic",
+        "prompt length in bytes",
+        "hit bytes / prompt bytes",
+        "last byte always computed",
+        "<bdi>last byte</bdi>",
+        'data-unit="bytes"',
+        "needs --tokenizer: these are bytes",
+    ):
+        assert words in page
+    assert not re.search(r"[0-9] [GMK]iB|llama", page)
+
+
+def test_what_an_engine_reported_in_its_tokens_stands_in_the_head(tmp_path: Path) -> None:
+    page = shown_in(texts(tmp_path, reported=True))
+    hero = page.split('<section class="hero"')[1].split("</section>")[0]
+    hit, prompt = 20 * sum(i % 3 for i in range(60)), 60 * 70
+    rate = f"{hit / prompt:.2%}".replace("%", " %")
+    assert f"reported by the engine, in its tokens: {rate} of {prompt:,} (60 requests)" in hero
+    assert "in the cache that hitpath modelled" in hero
+
+
+@pytest.mark.parametrize(("told", "name"), [(9, "as reported"), (5, "as reported where told")])
+def test_a_reported_rate_has_the_modelled_one_beside_it(
+    told: int, name: str, tmp_path: Path
+) -> None:
+    rows = [
+        {"id": f"{i}", "arrival_s": i, "tokens": list(range(160))}
+        | ({"reported": {"cached_tokens": 16}} if i < told else {})
+        for i in range(9)
+    ]
+    page = shown_in(make(tmp_path, rows, Setting()))
+    hero = page.split('<section class="hero"')[1].split("</section>")[0]
+    assert f"token-weighted hit rate, {name}" in hero
+    assert "modelled: 88.89 %" in hero
+    assert f"{told} of 9 requests report their hit" in hero
+
+
+def test_nobody_reads_that_text_is_new_or_that_nobody_can_act(demo_page: Made) -> None:
+    page = shown_in(demo_page)
+    assert "new text" not in page
+    assert "never computed" not in page
+    assert "no cache could" not in page
+    assert "nobody" not in page
+    assert "can act: the application, where the same text follows something that changes" in page
+    assert page.count("not computed before behind the same beginning; this includes text") == 3
+
+
+def test_few_requests_bear_no_advice(tmp_path: Path) -> None:
+    page = shown_in(small(tmp_path))
+    assert "8 requests are too few" in page
+    for words in ("quoted", "Look at", "long enough", "moves the rate", "Keep a session"):
+        assert words not in page
+
+
+def test_the_command_to_copy_writes_no_files(demo_page: Made) -> None:
+    page = shown_in(demo_page)
+    repeat = COMMAND.removesuffix(" --html demo.html")
+    assert f"<code>{repeat}</code>" in page
+    assert "<code>--html demo.html</code>" in page
+
+
+@pytest.mark.parametrize(
+    ("command", "repeat", "files"),
+    [
+        ("hitpath analyze a.jsonl --json - --html=x.html --seed 3 --show-text",
+         "hitpath analyze a.jsonl --seed 3", "--json - --html=x.html --show-text"),
+        ("hitpath analyze 'my file' --svg 'curve=a b.svg' --per-request a --ledger b --png c",
+         "hitpath analyze 'my file'", "--svg 'curve=a b.svg' --per-request a --ledger b --png c"),
+        ("hitpath analyze --json", "hitpath analyze --json", ""),
+        ("hitpath analyze -- --json x", "hitpath analyze -- --json x", ""),
+        ("no 'end", "no 'end", ""),
+    ],
+)  # fmt: skip
+def test_a_command_is_parted(command: str, repeat: str, files: str) -> None:
+    assert parted(command) == Command(repeat, files)
+
+
 @pytest.mark.parametrize("num_rows", [1, 2])
 def test_a_trace_with_nothing_to_show_has_a_page(num_rows: int, tmp_path: Path) -> None:
     rows = [{"id": f"{i}", "arrival_s": 0, "tokens": [i] * 3} for i in range(num_rows)]
@@ -215,6 +314,57 @@ def test_hostile_names_run_nothing(browser: Browser, hostile_page: Made, tmp_pat
     assert browser.run("document.querySelectorAll('#groups, .group').length") > 1
     shown = browser.run("document.body.textContent")
     assert all(name.split("\n")[0][:20] in shown for name in HOSTILE)
+
+
+OVERLAPS = """(() => {
+  const box = (e) => e.getBoundingClientRect();
+  const shown = (e) => box(e).width > 0 && getComputedStyle(e).display !== "none";
+  const cut = (a, b) => box(a).left < box(b).right - 1 && box(b).left < box(a).right - 1
+    && box(a).top < box(b).bottom - 1 && box(b).top < box(a).bottom - 1;
+  const found = [];
+  for (const plot of document.querySelectorAll(".plot")) {
+    const texts = [...plot.querySelectorAll(".xticks span, .xtitle, .dot-label, .dot")]
+      .filter(shown);
+    texts.forEach((a, i) => texts.slice(i + 1).forEach((b) => {
+      if (cut(a, b) && !(a.className === "dot" && b.className === "dot"))
+        found.push(`${plot.id}: ${a.textContent || a.className} / ${b.textContent || b.className}`);
+    }));
+  }
+  return found;
+})()"""
+
+
+@pytest.mark.parametrize("width", [1280, 500])
+@pytest.mark.parametrize("which", [demo, small, texts])
+def test_nothing_in_a_plot_covers_anything(
+    browser: Browser, which: Callable[[Path], Made], width: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "page.html"
+    path.write_bytes(which(tmp_path).html)
+    browser.open(path, width)
+    assert browser.run("document.querySelectorAll('.dot-label').length") > 1
+    assert browser.run(OVERLAPS) == []
+
+
+def test_a_narrow_page_cuts_no_table_of_the_demo(browser: Browser, demo_file: Path) -> None:
+    browser.open(demo_file, 500)
+    cut = (
+        "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1)"
+        ".map(e => e.getAttribute('aria-label'))"
+    )
+    assert browser.run(cut) == []
+
+
+def test_a_box_has_its_name_or_six_letters_of_it(browser: Browser, demo_file: Path) -> None:
+    for width in (1280, 500):
+        browser.open(demo_file, width)
+        boxes = browser.run(
+            "[...document.querySelectorAll('.box')].filter(b => b.textContent).map("
+            "b => [b.textContent, b.clientWidth, b.scrollWidth])"
+        )
+        assert len(boxes) > 2
+        for label, room, needed in boxes:
+            assert needed <= room or (room - 12) * len(label) / (needed - 12) > 6
 
 
 def test_everything_focusable_has_a_name(browser: Browser, demo_file: Path) -> None:

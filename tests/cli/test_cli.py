@@ -180,7 +180,7 @@ def test_the_smallest_window_sums_up(trace):
     [
         (b"", ["t.jsonl: no requests"]),
         (b"\n\n", ["t.jsonl: no requests"]),
-        (b"\0\0", ["t.jsonl:1: JSON is malformed"]),
+        (b"\0\0", ["t.jsonl:1: not a format that hitpath knows"]),
         (b"{}", ["t.jsonl:1: format not recognised"]),
         (b'{"id":1,"arrival_s":-1,"tokens":[]}', ["t.jsonl:1: arrival_s: -1 s is not a time"]),
         (b'{"id":1,"arrival_s":0,"tokens":[1,-1]}', ["t.jsonl:1: tokens[1]: -1"]),

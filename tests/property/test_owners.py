@@ -72,3 +72,19 @@ def test_pairs_against_a_dictionary(tmp_path_factory, made, outputs, capacity):
     assert all(p.num_requests == requests[p.name, p.brought_by] for p in found.pairs.pairs)
     assert found.pairs.unnamed_tokens == sum(tokens.values()) - sum(named.values())
     assert sum(tokens.values()) == sum(hits)
+
+
+@given(rows())
+def test_first_uses_are_what_a_name_loses_alone(tmp_path_factory, made):
+    """Against a replay of each tenant's requests without the others, cache unlimited."""
+    folder = tmp_path_factory.mktemp("t")
+    setting = Setting(block_size=2, outputs="insert")
+    made = [{"tenant": "a", **row} for row in made]
+    found = analyze_trace(trace_of_rows(folder, made), setting)
+    if found.pairs is None:
+        return
+    for tenant in {row["tenant"] for row in made}:
+        own = [row for row in made if row["tenant"] == tenant]
+        alone = analyze_trace(trace_of_rows(folder, own), setting).ledger.hit.sum()
+        together = found.ledger.hit[[row["id"] for row in own]].sum()
+        assert found.pairs.lost_alone(tenant) == together - alone

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from cli import call, is_one_line
 from hitpath.core import HitpathError, InputError, Setting, SettingError
 from hitpath.spine import analyze_trace
+from hitpath.summary import sum_up_lengths
 from hitpath.traces import Trace, read_trace
 
 PROMPTS: tuple[dict[str, Any], ...] = (
@@ -197,6 +198,9 @@ def trace_or_none(paths: list[str], skip: bool) -> Trace | None:
 
 def keeps_its_sum(trace: Trace, setting: Setting) -> None:
     try:
+        if trace.identity == "lengths_only":
+            sum_up_lengths(trace, setting)
+            return
         analysis = analyze_trace(trace, setting)
     except HitpathError:
         return

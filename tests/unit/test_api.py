@@ -105,10 +105,26 @@ def test_errors_name_the_row(tmp_path):
         hitpath.analyze([])
     with pytest.raises(hitpath.SettingError, match="--engine lruu: not one of unlimited, lru"):
         hitpath.analyze(ROWS, engine="lruu")
-    with pytest.raises(TypeError):
+    with pytest.raises(hitpath.SettingError, match="colour: not one of engine, "):
         hitpath.analyze(ROWS, colour="red")
+    with pytest.raises(hitpath.SettingError, match="sample_frac: not one of"):
+        hitpath.analyze(ROWS, sample_frac=0.1)
     skipped = hitpath.read([ROWS[0], {**ROWS[1], "tokens": ["x"]}], skip_bad_rows=True)
     assert (len(skipped), skipped.skipped[0].place) == (1, "rows[1]")
+
+
+def test_nothing_that_is_asked_is_ignored():
+    trace, found = hitpath.read(ROWS), hitpath.analyze(ROWS)
+    with pytest.raises(hitpath.SettingError, match="tokenizer: is for reading"):
+        hitpath.read(trace, tokenizer="mistral:tekken_240911")
+    with pytest.raises(hitpath.SettingError, match="tokenizer: is for reading"):
+        hitpath.analyze(trace, tokenizer="mistral:tekken_240911")
+    with pytest.raises(hitpath.SettingError, match="mapping: is for files"):
+        hitpath.read(ROWS, mapping=["id=name"])
+    for size in (-1, 16.5, None, True):
+        with pytest.raises(hitpath.SettingError, match="is no number of tokens"):
+            found.hit_rate_at(size)
+    assert repr(found) == "Result(60.00% hit, 160 prompt tokens, 4 requests)"
 
 
 def test_lengths_only_has_no_curve_and_no_causes():
@@ -129,12 +145,15 @@ def test_diff_and_convert(tmp_path):
     assert moved.effect.total == moved.rate_b - moved.rate_a
     found = hitpath.analyze(ROWS)
     assert hitpath.diff(found, ROWS[:2]).difference.rate_a == moved.rate_a
-    with pytest.raises(TypeError, match="has its setting already"):
+    with pytest.raises(hitpath.SettingError, match="has its setting already"):
         hitpath.diff(found, ROWS, block_size=8)
     out, key = tmp_path / "o.parquet", tmp_path / "key"
     key.write_bytes(b"0123456789abcdef")
     notes = hitpath.convert(ROWS, out, redact=key)
     assert any("keyed hashes" in note for note in notes)
     assert hitpath.analyze(out).causes == found.causes
+    with pytest.raises(hitpath.OutputError, match="is an input"):
+        hitpath.convert(ROWS, key, redact=key)
+    assert key.read_bytes() == b"0123456789abcdef"
     with pytest.raises(hitpath.SettingError, match="not one of hitpath, mooncake"):
         hitpath.convert(ROWS, out, to="vidur")

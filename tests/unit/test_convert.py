@@ -2,7 +2,9 @@
 
 import gzip
 import json
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from hitpath.report.convert.own_rows import Plain, own_rows
 from hitpath.report.convert.redact import Redacted
 from hitpath.spine import analyze_trace
 from hitpath.traces import read_trace
-from support import trace_of_rows, write_jsonl
+from support import shared_data, trace_of_rows, write_jsonl
 
 SECRET = "The launch code is 0000, said Alice."
 TEXT_ROWS = [
@@ -68,8 +70,8 @@ def test_nothing_of_the_text_is_left(tmp_path, key):
     assert "lora-7" in content
     assert call("convert", source, "--out", out, "--redact", key, "--hash-labels").code == 0
     content = out.read_text()
-    assert "alice" not in content
-    assert '"r0"' not in content
+    for word in ("alice", '"r0"', "lora-7"):
+        assert word not in content
 
 
 def test_another_key_gives_other_hashes_and_the_same_key_the_same(tmp_path, key):
@@ -112,6 +114,16 @@ def test_block_ids_become_hashes_that_tell_nothing_of_the_number(tmp_path, key):
     assert len({k[0] for k in keys}) == 1
     assert len({k[1] for k in keys}) == 3
     assert all(len(k) == 16 for row in keys for k in row)
+
+
+def test_hashed_block_ids_that_come_late_in_a_table(tmp_path, key):
+    """The first group of rows has no id from which the column's type could be seen."""
+    row = {"arrival_s": 0, "block_size": 4}
+    rows = [{**row, "id": str(i), "block_keys": [], "prompt_tokens": 0} for i in range(10_000)]
+    rows.append({**row, "id": "last", "block_keys": [1, 2], "prompt_tokens": 8})
+    source, out = write_jsonl(tmp_path / "t.jsonl", rows), tmp_path / "o.parquet"
+    assert call("convert", source, "--out", out, "--redact", key).code == 0
+    assert read_trace([str(out)]).prompts.lengths.tolist()[-2:] == [0, 2]
 
 
 def test_compressed_files_are_the_same_bytes_each_time(tmp_path):
@@ -174,27 +186,64 @@ def test_a_short_key_and_an_output_over_the_input_are_refused(tmp_path, key):
 MOONCAKE_SOURCE = [
     {"id": 1, "arrival_s": 100.0, "tokens": [*range(20)], "session": "s", "output_tokens": 9},
     {"id": 2, "arrival_s": 100.5, "tokens": [*range(10), 99], "model": "m"},
-    {"id": 3, "arrival_s": 102.0004, "tokens": [*range(12)]},
+    {"id": 3, "arrival_s": 102.0004, "tokens": [*range(12)], "output_tokens": 0},
+    {"id": 4, "arrival_s": 103, "tokens": []},
 ]
+
+
+def mooncake(source, out, *options):
+    """(rows written, what was said)."""
+    done = call("convert", source, "--out", out, "--to", "mooncake", *options)
+    assert (done.code, done.err) == (0, "")
+    return lines_of(out), done.text
+
+
+def check_replayable(rows, size):
+    """What aiperf 0.13.0, guidellm 0.8.1, ai-dynamo-runtime 1.6.1 and vllm 0.32.0 ask of a file."""
+    lengths, times = {}, [row["timestamp"] for row in rows]
+    assert times == sorted(times)  # vllm sends no row before those above it
+    for row in rows:
+        # A session_id makes turns of rows (aiperf, Dynamo).
+        assert list(row) == ["timestamp", "input_length", "output_length", "hash_ids"]
+        assert all(type(row[name]) is int for name in list(row)[:3])
+        assert row["timestamp"] >= 0
+        assert row["input_length"] >= 1  # Dynamo refuses 0
+        assert row["output_length"] >= 1  # aiperf refuses 0, the others a row without
+        whole, rest = divmod(row["input_length"], size)
+        assert len(row["hash_ids"]) == whole + (rest > 0)  # guidellm: exactly
+        for place, number in enumerate(row["hash_ids"]):
+            told = (place, rest if place == whole else size)
+            assert lengths.setdefault(number, told) == told  # aiperf: one length to an id
+    assert sorted(lengths) == [*range(len(lengths))]  # guidellm: from 0, int32
 
 
 def test_mooncake_rows(tmp_path):
     source, out = write_jsonl(tmp_path / "t.jsonl", MOONCAKE_SOURCE), tmp_path / "o.jsonl"
-    done = call("convert", source, "--out", out, "--to", "mooncake", "--block-size", 8)
-    assert done.code == 0
-    assert lines_of(out) == [
-        {
-            "timestamp": 0,
-            "input_length": 20,
-            "output_length": 9,
-            "hash_ids": [0, 1, 2],
-            "session_id": "s",
-        },
-        {"timestamp": 500, "input_length": 11, "hash_ids": [3, 4]},  # another model
-        {"timestamp": 2000, "input_length": 12, "hash_ids": [0, 5]},
+    rows, text = mooncake(source, out, "--block-size", 8)
+    assert rows == [
+        {"timestamp": 0, "input_length": 20, "output_length": 9, "hash_ids": [0, 1, 2]},
+        {"timestamp": 500, "input_length": 11, "output_length": 1, "hash_ids": [3, 4]},  # model m
+        {"timestamp": 2000, "input_length": 12, "output_length": 1, "hash_ids": [0, 5]},
     ]
-    assert "blocks of 8 tokens: a replayer must be told so" in done.text
-    assert "2 contexts" in done.text
+    check_replayable(rows, 8)
+    for note in (
+        "blocks of 8 tokens: a replayer must be told so",
+        "2 contexts",
+        "1 requests have no prompt token and are left out",
+        "1 requests do not tell the length of the output: their output_length is 1",
+        "1 requests have an output of no token: their output_length is 1",
+        "1 sessions are not named",
+    ):
+        assert note in text
+    assert "byte of text" not in text
+    assert "rows stand behind" not in text
+
+
+def test_mooncake_says_that_bytes_are_replayed_as_tokens(tmp_path):
+    source = write_jsonl(tmp_path / "t.jsonl", TEXT_ROWS)
+    rows, text = mooncake(source, tmp_path / "o.jsonl")
+    assert [row["input_length"] for row in rows] == [len(row["prompt"]) for row in TEXT_ROWS]
+    assert "each byte of text is replayed as a token" in text
 
 
 def test_mooncake_of_ids_of_whole_blocks_gives_each_tail_an_id_of_its_own(tmp_path):
@@ -207,23 +256,28 @@ def test_mooncake_of_ids_of_whole_blocks_gives_each_tail_an_id_of_its_own(tmp_pa
             {"t": 7, "in": 128, "out": 1, "hash_ids": [1, 2]},
         ],
     }
-    source, out = tmp_path / "s.json", tmp_path / "o.jsonl"
+    source = tmp_path / "s.json"
     source.write_text(json.dumps(session))
-    done = call("convert", source, "--out", out, "--to", "mooncake", "--block-size", 64)
-    assert [row["hash_ids"] for row in lines_of(out)] == [[0, 1, 2], [0, 1, 3], [0, 1]]
-    assert [row["timestamp"] for row in lines_of(out)] == [0, 1000, 2000]
-    assert "2 prompts end in tokens without a block id" in done.text
+    rows, text = mooncake(source, tmp_path / "o.jsonl", "--block-size", 64)
+    assert [row["hash_ids"] for row in rows] == [[0, 1, 2], [0, 1, 3], [0, 1]]
+    assert [row["timestamp"] for row in rows] == [0, 1000, 2000]
+    assert "2 prompts end in tokens without a block id" in text
 
 
 def test_mooncake_lays_clocks_one_after_the_other(tmp_path):
     rows = [
-        {"id": i, "arrival_s": t, "tokens": [1], "clock": clock}
-        for i, (clock, t) in enumerate([("a", 0), ("a", 3), ("b", 0), ("b", 2)])
+        {"id": i, "arrival_s": t, "tokens": [token], "clock": clock}
+        for i, (clock, t, token) in enumerate(
+            # The third row is a sub-agent's: it stands behind a later row of its parent.
+            [("a", 0, 7), ("a", 3, 8), ("a", 1, 9), ("b", 0, 7), ("b", 2, 9)]
+        )
     ]
-    source, out = write_jsonl(tmp_path / "t.jsonl", rows), tmp_path / "o.jsonl"
-    done = call("convert", source, "--out", out, "--to", "mooncake")
-    assert [row["timestamp"] for row in lines_of(out)] == [0, 3000, 3000, 5000]
-    assert "one after the other" in done.text
+    source = write_jsonl(tmp_path / "t.jsonl", rows)
+    rows, text = mooncake(source, tmp_path / "o.jsonl")
+    assert [row["timestamp"] for row in rows] == [0, 1000, 3000, 3000, 5000]
+    assert [row["hash_ids"] for row in rows] == [[0], [1], [2], [0], [1]]
+    assert "one after the other" in text
+    assert "1 rows stand behind rows of a later time: sorted by time" in text
 
 
 def test_mooncake_needs_times_and_prompts(tmp_path):
@@ -231,13 +285,15 @@ def test_mooncake_needs_times_and_prompts(tmp_path):
     source, out = write_jsonl(tmp_path / "t.jsonl", rows), tmp_path / "o.jsonl"
     refused = call("convert", source, "--out", out, "--to", "mooncake")
     assert "give --every SECONDS" in refused.err
-    assert call("convert", source, "--out", out, "--to", "mooncake", "--every", 0.25).code == 0
-    assert [row["timestamp"] for row in lines_of(out)] == [0, 250]
-    rows = [{"id": i, "arrival_s": i, "prompt_tokens": 5} for i in range(2)]
-    source = write_jsonl(tmp_path / "l.jsonl", rows)
-    refused = call("convert", source, "--out", out, "--to", "mooncake")
-    assert refused.code == 2
-    assert "needs block ids" in refused.err
+    rows, text = mooncake(source, out, "--every", 0.25)
+    assert [row["timestamp"] for row in rows] == [0, 250]
+    assert "one request every 0.25 s" in text
+    for fields, cause in (({"prompt_tokens": 5}, "needs block ids"), ({"tokens": []}, "nothing")):
+        rows = [{"id": i, "arrival_s": i, **fields} for i in range(2)]
+        source, out = write_jsonl(tmp_path / "l.jsonl", rows), tmp_path / "none.jsonl"
+        refused = call("convert", source, "--out", out, "--to", "mooncake")
+        assert (refused.code, out.exists()) == (2, False)
+        assert cause in refused.err
 
 
 @given(
@@ -251,20 +307,77 @@ def test_mooncake_needs_times_and_prompts(tmp_path):
 def test_mooncake_ids_are_numbered_prefixes(tmp_path_factory, prompts, size):
     """Against a dictionary of whole prefixes; and the analysis of both gives the same hits."""
     folder = tmp_path_factory.mktemp("m")
+    prompts = [([1], None), *prompts]
     rows = [
         {"id": i, "arrival_s": i, "tokens": tokens} | ({"model": model} if model else {})
         for i, (tokens, model) in enumerate(prompts)
     ]
     trace = trace_of_rows(folder, rows)
-    written, _ = mooncake_rows(trace, size, None)
-    written = list(written)
+    written = list(mooncake_rows(trace, size, None)[0])
+    check_replayable(written, size)
     number = defaultdict(lambda: len(number))
-    for row, (tokens, model) in zip(written, prompts, strict=True):
+    filled = [i for i, (tokens, _) in enumerate(prompts) if tokens]
+    for row, i in zip(written, filled, strict=True):
+        tokens, model = prompts[i]
         ends = [min(end, len(tokens)) for end in range(size, len(tokens) + size, size)]
         assert row["hash_ids"] == [number[model, tuple(tokens[:end])] for end in ends]
     again = read_trace([str(write_jsonl(folder / "o.jsonl", written))], block_size=size)
     hits = [analyze_trace(t, Setting(block_size=size)).ledger.hit.tolist() for t in (trace, again)]
-    assert hits[0] == hits[1]
+    assert [hits[0][i] for i in filled] == hits[1]
+
+
+@given(st.data(), st.sampled_from([8, 16]), st.sampled_from([None, "a", "b"]))
+def test_mooncake_of_block_ids_is_replayable(tmp_path_factory, data, size, clock):
+    """Ids with and without one of the rest, in blocks of 8 or two of them, on one clock or two:
+    as many hit tokens as an endless cache of whole prefixes gives, row by row."""
+    rows, prompts = [], {}
+    for i in range(data.draw(st.integers(1, 8))):
+        ids = data.draw(st.lists(st.integers(0, 2), max_size=6))
+        chained = [int("1" + "".join(map(str, ids[: n + 1]))) for n in range(len(ids))]
+        rest = data.draw(st.integers(0, 7))  # tokens without an id
+        length = 8 * len(ids) + rest
+        prompts[i] = ([*ids] if rest == 0 else [*ids, -i - 1], length)
+        own = {} if clock is None else {"clock": data.draw(st.sampled_from(["a", clock]))}
+        at = {"arrival_s": data.draw(st.integers(0, 9))}
+        told = {"block_keys": chained, "block_size": 8, "prompt_tokens": length}
+        rows.append({"id": str(i), **at, **told, **own, "output_tokens": i})
+    if not any(length for _, length in prompts.values()):
+        return
+    trace = trace_of_rows(tmp_path_factory.mktemp("m"), rows)
+    written = list(mooncake_rows(trace, size, None)[0])
+    check_replayable(written, size)
+    lengths = [length for _, length in prompts.values() if length]
+    assert sorted(row["input_length"] for row in written) == sorted(lengths)
+    per_id = size // 8
+    expected = Counter()
+    for ids, length in prompts.values():
+        expected.update(tuple(ids[: (n + 1) * per_id]) for n in range(length // size))
+    found = Counter(
+        number for row in written for number in row["hash_ids"][: row["input_length"] // size]
+    )
+    assert sorted(found.values()) == sorted(expected.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "num_hit"),
+    [
+        ("mooncake/conversation_trace.jsonl", 512, 54_063_104),
+        ("coding_agent_sessions", 64, 68_319_360),
+        ("ragpulse_sample", 16, 285_808),
+        ("lmcache_taubench", 64, 62_784),
+        ("otel_genai", 16, 1_472),
+    ],
+)
+def test_mooncake_of_real_traces_is_replayable(tmp_path, name, size, num_hit):
+    """Hits counted over the written ids alone, in the order of the file."""
+    rows, _ = mooncake(shared_data(name), tmp_path / "o.jsonl", "--block-size", size)
+    check_replayable(rows, size)
+    seen, hit = set(), 0
+    for row in rows:
+        whole = row["hash_ids"][: row["input_length"] // size]
+        hit += size * next((n for n, i in enumerate(whole) if i not in seen), len(whole))
+        seen.update(whole)
+    assert hit == num_hit
 
 
 def test_own_rows_of_labels_that_are_no_context(tmp_path):
@@ -326,3 +439,35 @@ def test_stretches_of_a_reply_go_on_in_the_next_prompt(tmp_path):
     assert found.ledger.hit.tolist() == [0, 16]
     assert trace.output_tokens.tolist() == [8, -1]
     assert np.array_equal(trace.has_output, [True, False])
+
+
+@pytest.fixture
+def shown():
+    """The blocks of JSON lines on the page: redacted, the trace, Mooncake rows."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "convert.md").read_text()
+    redacted, trace, rows = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    return page, redacted, trace, rows
+
+
+def test_the_page_shows_what_is_written(tmp_path, key, shown):
+    page, redacted, trace, rows = shown
+    source, out = tmp_path / "chat.jsonl", tmp_path / "o.jsonl"
+    source.write_text(trace)
+    assert f"`{key.read_text()}`" in page
+    assert call("convert", source, "--out", out, "--redact", key).code == 0
+    assert out.read_text() == redacted
+    written, _ = mooncake(source, out)
+    assert out.read_text() == rows
+    check_replayable(written, 512)
+    for size, told in (
+        (512, "2,048 of 3,344 tokens hit, 61.24 %"),
+        (16, "2,112 of 3,344, 63.16 %"),
+    ):
+        found = [mooncake(source, out, "--block-size", size)[0], lines_of(source)]
+        for read in found:
+            traced = trace_of_rows(tmp_path, read, block_size=size)
+            ledger = analyze_trace(traced, Setting(block_size=size)).ledger
+            hit, prompt = int(ledger.hit.sum()), int(ledger.prompt.sum())
+            assert f"{hit:,} of {prompt:,}" in told
+            assert f"{100 * hit / prompt:.2f} %" in told
+        assert told in " ".join(page.split())

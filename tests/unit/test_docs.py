@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cli import call
 from hitpath.core import CAUSES, Setting
 from hitpath.report.document import document
 from hitpath.report.lengths import lengths_document
@@ -174,5 +175,10 @@ def test_the_worked_example_of_the_readme(tmp_path):
     tokens = document(analyze_trace(read_trace([path]), Setting()), None)["tokens"]
     assert (tokens["hit"], tokens["prompt"]) == (48, 150)
     assert "48 of 150 tokens hit, 32.00 %" in text
+    shown = text.split("$ hitpath analyze three.jsonl\n")[1].split("\n\n")[0].splitlines()
+    printed = [line.rstrip() for line in call("analyze", path).text.splitlines()]
+    for line in shown:
+        if not set(line.strip()) <= {"…", "─"}:
+            assert line.removeprefix("    ") in printed, line
     causes = tokens["causes"]
     assert (causes["rounding"], causes["isolated"], causes["cold"]) == (2, 40, 60)

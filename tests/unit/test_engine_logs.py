@@ -879,6 +879,59 @@ def test_other_texts_are_not_ours(tmp_path, text):
     assert not statistics_in(open_inputs([str(path)]))
 
 
+LLAMA = (
+    "# HELP llamacpp:prompt_tokens_total Number of prompt tokens processed.\n"
+    "# TYPE llamacpp:prompt_tokens_total counter\n"
+    "llamacpp:prompt_tokens_total 42\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            LLAMA,
+            "is /metrics of llama.cpp: its counters exclude cached tokens, no hit rate can be read "
+            "from them",
+        ),
+        ("llamacpp:prompt_tokens_total 42\n", "is /metrics of llama.cpp: its counters exclude"),
+        (
+            LLAMA + "llamacpp:prompt_tokens_cached_total 900\n",
+            "is /metrics of llama.cpp, which hitpath does not read: llamacpp:prompt_tokens_total "
+            "excludes the cached tokens",
+        ),
+        (
+            '# TYPE trtllm_kv_cache_hit_rate gauge\ntrtllm_kv_cache_hit_rate{model="m"} 0.5\n',
+            "is /metrics of TensorRT-LLM, which hitpath does not read: its hit rate counts blocks",
+        ),
+        (
+            "Handling connection for 8080\ntgi_request_input_length_sum 3.4e5\n",
+            "is /metrics of Text Generation Inference, not one of vLLM's or SGLang's",
+        ),
+        (
+            "# HELP go_goroutines Number, of them\n# TYPE go_goroutines gauge\ngo_goroutines 7\n",
+            "is /metrics, but not one of vLLM's or SGLang's (it begins with go_goroutines)",
+        ),
+    ],
+)
+def test_metrics_of_other_engines_end_in_one_clear_line(tmp_path, text, cause):
+    path = tmp_path / "m.txt"
+    path.write_text(text)
+    assert not statistics_in(open_inputs([str(path)]))
+    for skip in (False, True):
+        with pytest.raises(InputError) as caught:
+            read_trace([str(path)], skip_bad_rows=skip)
+        assert caught.value.place == str(path)
+        assert caught.value.cause.startswith(cause)
+
+
+def test_text_that_only_names_a_metric_is_no_metrics(tmp_path):
+    path = tmp_path / "m.txt"
+    path.write_text("llamacpp:prompt_tokens_total is a counter\n# TYPE of thing\n")
+    with pytest.raises(InputError, match="not a format that hitpath knows"):
+        read_trace([str(path)])
+
+
 def test_a_table_with_a_log_in_a_cell_is_a_table(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(

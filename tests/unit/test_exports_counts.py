@@ -159,6 +159,59 @@ def test_helicones_counts(tmp_path, change, expected):
     assert counts(read(tmp_path, [row])) == [expected]
 
 
+COLUMNS = ("prompt_tokens", "prompt_cache_read_tokens", "prompt_cache_write_tokens")
+
+
+def of_anthropic(*told: int | None, **more: object) -> dict[str, object]:
+    """Its columns only; an ellipsis is a column that the row does not have."""
+    row = {**HELICONE, "request_body": NO_BODY, "response_body": NO_BODY, "provider": "ANTHROPIC",
+           **dict(zip(COLUMNS, told, strict=True)), **more}  # fmt: skip
+    return {name: value for name, value in row.items() if value is not ...}
+
+
+@pytest.mark.parametrize(
+    "told", [(176, None, None), (176, ..., ...), (176, 0, 0), (176, 0, None), (176, ..., 0)]
+)
+def test_helicones_zeros_of_anthropic_are_no_counts_by_themselves(tmp_path, told):
+    rows = [of_anthropic(176, 1024, 0), of_anthropic(*told, request_id="b")]
+    trace = read(tmp_path, rows)
+    assert counts(trace) == [(1200, 1024, 0)]
+    assert any(note.startswith("1 rows of Anthropic have no count above 0") for note in trace.notes)
+    assert any(note.startswith("1 rows hold no prompt and tell no") for note in trace.notes)
+    # With the prompt itself the row stays, and its hit is not told.
+    with_text = read(tmp_path, [of_anthropic(*told, request_body=BODY)])
+    assert counts(with_text)[0][1:] == (ABSENT, ABSENT)
+    assert any(note.startswith("1 rows of Anthropic have no") for note in with_text.notes)
+    # The response's own usage tells that nothing was read.
+    usage = {"input_tokens": 176, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
+    by_usage = read(tmp_path, [of_anthropic(*told, response_body={"usage": usage})])
+    assert counts(by_usage) == [(176, 0, 0)]
+    assert not any("of Anthropic" in note for note in by_usage.notes)
+
+
+@pytest.mark.parametrize("told", [(176, 1024, None), (176, None, 300), (None, 1024, 300)])
+def test_helicones_prompt_of_anthropic_needs_all_three_columns(tmp_path, told):
+    with pytest.raises(InputError, match="no request left: 1 rows hold no prompt and tell no"):
+        read(tmp_path, [of_anthropic(*told)])
+
+
+def test_helicone_reads_the_usage_of_bedrock_and_gemini(tmp_path):
+    converse = {"usage": {"inputTokens": 176, "cacheReadInputTokens": 1024,
+                          "cacheWriteInputTokens": 300}}  # fmt: skip
+    gemini = {"usageMetadata": {"promptTokenCount": 1500, "cachedContentTokenCount": 1024}}
+    rows = [{**HELICONE, "request_body": NO_BODY, "request_id": name, "response_body": body}
+            for name, body in (("a", converse), ("b", gemini))]  # fmt: skip
+    assert counts(read(tmp_path, rows)) == [(1500, 1024, 300), (1500, 1024, ABSENT)]
+
+
+def test_the_writes_that_helicones_gateway_leaves_out_must_be_told(tmp_path):
+    usage = {"prompt_tokens": 1200, "prompt_tokens_details": {"cached_tokens": 1024,
+             "cache_write_details": {}}}  # fmt: skip
+    row = {**HELICONE, "request_body": NO_BODY, "response_body": {"usage": usage}}
+    with pytest.raises(InputError, match="tell no length of it"):
+        read(tmp_path, [row])
+
+
 def test_helicones_columns_of_other_providers_do_not_tell_what_they_include(tmp_path):
     row = {**HELICONE, "request_body": NO_BODY, "response_body": NO_BODY}
     with pytest.raises(InputError, match="no request left: 1 rows hold no prompt and tell no"):

@@ -13,7 +13,9 @@ import pyarrow as pa
 import pytest
 
 from hitpath.core import InputError, one_line
-from hitpath.traces import Trace, read_trace
+from hitpath.traces import Trace, open_inputs, read_trace
+from hitpath.traces.detect import statistics_in
+from hitpath.traces.engine_logs import observe
 from hitpath.traces.files import expand, filled, lines
 
 ROWS = [json.dumps({"id": i, "arrival_s": i, "tokens": [1, 2, i]}) for i in range(5000)]
@@ -145,7 +147,9 @@ def test_an_empty_file_beside_a_full_one_is_read_over(tmp_path):
         ("nope.jsonl", "no such file or folder"),
         ("*.nope", "no file matches"),
         ("empty", "no .jsonl or .json file"),
-        ("other", "no .jsonl or .json file"),
+        ("other", "none of its 1 texts is a log of a known kind"),
+        ("http://host/t.jsonl", "is a URL: curl -sL http://host/t.jsonl | hitpath analyze -"),
+        ("https://host/a?b=1&c=2", "curl -sL 'https://host/a?b=1&c=2' | hitpath analyze -"),
         ("e*", "no file matches"),
         ("t.jsonl/below", "no such file or folder"),
         ("dangling", "no such file or folder"),
@@ -167,6 +171,67 @@ def test_a_name_that_leads_to_nothing_is_refused(tmp_path, monkeypatch, argument
         read_trace([argument])
     assert caught.value.place == one_line(argument)
     assert cause in caught.value.cause
+
+
+def test_a_folder_names_the_glob_for_what_is_below_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, ending in (("a", "jsonl"), ("b", "jsonl"), ("c", "json"), ("d", "csv")):
+        below = tmp_path / "of[1]" / name / "deep"
+        below.mkdir(parents=True)
+        put(below / f"t.{ending}", one(0))
+    (tmp_path / "of[1]" / ".hidden").mkdir()
+    for name in ("x.jsonl", "y.jsonl"):
+        put(tmp_path / "of[1]" / ".hidden" / name, one(1))
+    error = refusal("of[1]")
+    pattern = "of[[]1]/**/*.jsonl"
+    assert error.cause.endswith(f"; 2 .jsonl below it: give '{pattern}'")
+    assert [source.name for source in expand([pattern])] == [
+        "of[1]/a/deep/t.jsonl", "of[1]/b/deep/t.jsonl",
+    ]  # fmt: skip
+    put(tmp_path / "of[1]" / "README.txt", "What this is.\n")
+    assert refusal("of[1]").cause.endswith(f"2 .jsonl below it: give '{pattern}'")
+    put(tmp_path / "of[1]" / "t.jsonl", one(0))
+    assert len(read_trace(["of[1]"])) == 1
+
+
+REQUEST = (
+    "INFO 05-11 12:04:19 [logger.py:39] Received request cmpl-{0}: prompt: 'x', params: "
+    "SamplingParams(n=1), prompt_token_ids: [1, 2], lora_request: None.\n"
+)
+
+
+def test_the_logs_of_a_folder_are_told_from_its_other_texts_by_content(tmp_path):
+    put(tmp_path / "server.log", REQUEST.format("a"))
+    put(tmp_path / "README.txt", "Two servers with a log each.\n")
+    put(tmp_path / "other.TXT.gz", gzip.compress(REQUEST.format("b").encode(), mtime=0))
+    put(tmp_path / "empty.log", "")
+    put(tmp_path / "notes.md", REQUEST.format("c"))
+    trace = read_trace([str(tmp_path)])
+    assert trace.ids == ("cmpl-b", "cmpl-a")
+    assert (
+        "2 texts of the folder are neither a log nor a trace that hitpath knows: passed over "
+        f"({tmp_path}/README.txt, {tmp_path}/empty.log)"
+    ) in trace.notes
+    # Named by itself, a text is not passed over, whatever else names it.
+    for order in (["README.txt", ""], ["", "README.txt"]):
+        error = refusal(*(str(tmp_path / name) for name in order))
+        assert "not a format that hitpath knows" in error.cause
+    put(tmp_path / "t.jsonl", one(0))
+    assert read_trace([str(tmp_path)]).format == "hitpath"
+
+
+def test_a_text_of_a_folder_that_cannot_be_read_is_told(tmp_path):
+    put(tmp_path / "a.log", REQUEST.format("a"))
+    put(tmp_path / "b.log.gz", gzip.compress(REQUEST.format("b").encode(), mtime=0)[:-9])
+    assert "b.log.gz" in refusal(str(tmp_path)).place
+
+
+def test_statistics_of_a_folder_tell_of_the_texts_beside_them(tmp_path):
+    put(tmp_path / "m.txt", 'vllm:prefix_cache_hits_total{engine="0"} 1.0\n')
+    put(tmp_path / "README.txt", "One scrape.\n")
+    inputs = open_inputs([str(tmp_path)])
+    assert statistics_in(inputs)
+    assert any(trap.startswith("1 texts of the folder") for trap in observe(inputs).traps)
 
 
 def test_an_empty_name_is_not_this_folder(tmp_path, monkeypatch):

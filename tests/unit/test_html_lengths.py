@@ -1,5 +1,6 @@
 """The page of a trace of lengths only: what was reported, and that the rest is not known."""
 
+import re
 from html import unescape
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from browser.pages import Tags
 from hitpath.core import Setting
-from hitpath.report.html import render_html, sentences
+from hitpath.report.html import render_html, sentences_lengths
 from hitpath.report.lengths import lengths_document
 from hitpath.spine import analyze
 from hitpath.summary import LengthsAnalysis
@@ -59,6 +60,37 @@ def test_rows_that_contradict_themselves_are_listed(tmp_path: Path) -> None:
     assert "51 cached of 50 prompt tokens" in page_of(analysed(tmp_path, ROWS))
 
 
+def test_what_missed_without_a_cause_is_not_shown_as_what_could_have_hit(tmp_path: Path) -> None:
+    page = page_of(analysed(tmp_path, ROWS))
+    stack = page.split('<div class="stack"')[1].split("</div>")[0]
+    assert 'class="unknown"' in stack
+    assert 'class="lost"' not in stack
+    assert "missed, cause not known" in stack
+
+
+def test_turns_that_lost_the_cache_are_listed(tmp_path: Path) -> None:
+    rows = [
+        {"id": f"{s}-{i}", "arrival_s": 1000 * i + s, "session": f"s{s}", "model": f"m{i % 2}"}
+        | {"prompt_tokens": 2000 + 10 * s + i, "reported": {"cached_tokens": 1500 * (i % 2)}}
+        for s in range(15)
+        for i in range(3)
+    ]
+    page = page_of(analysed(tmp_path, rows))
+    section = page.split('<h2 id="lost">')[1].split("</section>")[0]
+    assert "15 of 30 turns hit less than half" in section
+    assert "15 of these turns come more than 5 min" in section
+    assert "15 name another model" in section
+    assert section.count("<tr>") == 13  # the head and the twelve biggest
+    first = re.findall(r"<(?:th|td)[^>]*><bdi>(.*?)</bdi>", section)[:7]
+    assert first == ["s14", "3", "1,000", "2,141", "0", "2,141", "another than before"]
+    assert "The 12 biggest of 15" in section
+
+
+def test_without_sessions_no_turn_is_judged(tmp_path: Path) -> None:
+    rows = [{key: row[key] for key in row if key != "session"} for row in ROWS]
+    assert 'id="lost"' not in page_of(analysed(tmp_path, rows))
+
+
 @pytest.mark.parametrize(
     ("steps", "says"),
     [
@@ -67,5 +99,5 @@ def test_rows_that_contradict_themselves_are_listed(tmp_path: Path) -> None:
     ],
 )
 def test_shares_of_hit_in_words(steps: list, says: str) -> None:
-    note = sentences.hit_shares(steps)
+    note = sentences_lengths.hit_shares(steps)
     assert says in f"{note.shows} {note.do}".replace("\u00a0", " ")

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cli import call
@@ -171,6 +171,7 @@ def test_sums_against_plain_fractions(tmp_path_factory, told):
     for i, (prompt, hit, ttft_s) in enumerate(told):
         reported = {"cached_tokens": hit, "ttft_s": ttft_s}
         rows.append({"id": i, "arrival_s": i, "prompt_tokens": prompt, "reported": reported})
+    assume(any(h is None or h <= p for p, h, _ in told))  # else nothing is left to sum up
     found = analysed(tmp_path_factory.mktemp("t"), rows)
     good = [(p, h) for p, h, _ in told if h is not None and h <= p]
     total = sum(p for p, _ in good)
@@ -215,3 +216,20 @@ def test_a_server_that_leaves_zeros_out_is_suspected(tmp_path):
     assert not any(suspected in note for note in analysed(tmp_path, rows).warnings)
     rows[1]["reported"] = {}
     assert not any(suspected in note for note in analysed(tmp_path, rows).warnings)
+
+
+def test_nothing_is_left_where_every_request_contradicts_itself(tmp_path):
+    """A wrong tokenizer makes every prompt's length differ: an error, not a page of zeros."""
+    rows = [
+        {"id": i, "arrival_s": i, "tokens": [1, 2, 3]}
+        | {"reported": {"prompt_tokens": 4, "counting": "inclusive", "cached_tokens": 1}}
+        for i in range(3)
+    ]
+    path = write_jsonl(tmp_path / "t.jsonl", rows)
+    refused = call("analyze", path)
+    assert refused.code == 2
+    assert "reported.prompt_tokens: all 3 requests contradict themselves" in refused.err
+    assert "the model's own tokenizer" in refused.err
+    written = call("convert", path, "--out", tmp_path / "o.jsonl")
+    assert written.code == 0
+    assert "3 requests contradict themselves and are marked excluded" in written.text

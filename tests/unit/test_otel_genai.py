@@ -362,6 +362,11 @@ def usage(**told: Any) -> dict[str, Any]:
         ({"input": 100, "old_read": 64, "gen_ai.system": "anthropic"}, None, 64, None),
         ({"input": 100, "output": 5, "old_read": 64, "total": 105}, None, 64, None),
         ({"input": 100, "cached": 64}, None, 64, None),
+        # Counted apart, but one of the two is not told: the whole is not known.
+        ({"input": 6, "old_read": 64}, None, 64, None),
+        ({"input": 6, "old_created": 30}, None, None, 30),
+        ({"input": 70, "output": 5, "old_read": 64, "total": 139}, None, 64, None),
+        ({"input": 100, "old_read": 0}, None, 0, None),
     ],
 )  # fmt: skip
 def test_what_input_tokens_include(

@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 import resvg_py
 
-from browser.pages import Made, demo
+from browser.pages import Made, demo, small, texts
 from cli import call
 from hitpath.core import Setting, SettingError
 from hitpath.report.html.sentences import Note
 from hitpath.report.html.view import Part, Step, Waterfall
+from hitpath.report.html.words import BYTES, TOKENS
 from hitpath.report.pictures import png
 from hitpath.report.pictures.bars import draw_waterfall
 from hitpath.report.pictures.draw import draw
@@ -111,7 +112,7 @@ def test_bars_are_as_long_as_their_shares() -> None:
         step("none", "lost", 99, 0.01),
     )
     sheet = Sheet("t", Note("n", ""), "f")
-    draw_waterfall(sheet, Waterfall(Note("n", ""), steps, "", ()))
+    draw_waterfall(sheet, Waterfall(Note("n", ""), steps, "", ()), TOKENS)
     root = ET.fromstring(sheet.svg())
     bars = [r for r in root.iter(f"{SVG}rect") if r.get("height") == "22.00"]
     lanes, fills = bars[::2], bars[1::2]
@@ -171,6 +172,30 @@ def test_hostile_names_are_text(made: Made) -> None:
     assert "<script>alert(1)</script>" in " ".join(t.text or "" for t in root.iter(f"{SVG}text"))
 
 
+def test_pictures_of_text_count_bytes(tmp_path: Path) -> None:
+    made = texts(tmp_path)
+    for name in AXES:
+        markup = ET.tostring(drawn(made, name), encoding="unicode").lower()
+        assert "token" not in markup.replace("token-weighted", "").replace("--tokenizer", "")
+        assert "byte" in markup
+        assert not re.search("[gmk]ib", markup)
+
+
+def test_a_picture_says_what_is_cold(made: Made) -> None:
+    written = " ".join(e.text or "" for e in drawn(made, "waterfall").iter(f"{SVG}text"))
+    assert "new text" not in written
+    assert "not computed before behind the same" in written
+    assert "this includes text that only moved" in written
+
+
+def test_marks_of_a_small_curve_do_not_cover_each_other(tmp_path: Path) -> None:
+    root = ET.fromstring(draw(PictureFile("svg", "curve", "x"), small(tmp_path).analysis, None))
+    labels = [e for e in root.iter(f"{SVG}text") if re.fullmatch(r"\d\d\xa0%", e.text or "")]
+    places = [(float(e.attrib["x"]), float(e.attrib["y"])) for e in labels if "stroke" in e.attrib]
+    assert len(places) == 5
+    assert all(abs(a[1] - b[1]) >= 12 or abs(a[0] - b[0]) > 40 for a, b in pairwise(places))
+
+
 def png_size(data: bytes) -> tuple[int, int]:
     assert data.startswith(b"\x89PNG\r\n\x1a\n")
     width, height = struct.unpack(">II", data[16:24])
@@ -207,7 +232,7 @@ def test_without_the_extra_it_is_named(tmp_path: Path, monkeypatch: pytest.Monke
     path = write_jsonl(tmp_path / "t.jsonl", demo_rows(0)[:20])
     done = call("analyze", str(path), "--png", f"curve={tmp_path / 'o.png'}")
     assert done.code == 2
-    assert "pip install 'hitpath[picture]'" in done.err
+    assert "the extra picture" in done.err
     assert not (tmp_path / "o.png").exists()
 
 
@@ -244,6 +269,6 @@ def test_parts_of_a_cause_are_written(made: Made) -> None:
     reasons = (Part("", "capacity", "12", "1 %"),)
     step = Step("lost", "evicted", "p", "w", 0, 9, "12", "1 %", "", "", "", reasons)
     sheet = Sheet("t", Note("n", "do"), "f")
-    draw_waterfall(sheet, Waterfall(Note("n", ""), (step,), "cold", ("beside",)))
-    for text in ("· capacity: 12 (1 %)", "can act: w", "No tokens under: cold.", "beside", "→ do"):
+    draw_waterfall(sheet, Waterfall(Note("n", ""), (step,), "cold", ("beside",)), BYTES)
+    for text in ("· capacity: 12 (1 %)", "can act: w", "No bytes under: cold.", "beside", "→ do"):
         assert text in sheet.svg()

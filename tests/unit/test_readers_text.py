@@ -394,7 +394,14 @@ def test_the_reply_is_the_beginning_of_the_next_prompt(tmp_path):
         ({"input_tokens": 100, "input_tokens_details": {"cached_tokens": 64}}, 64, 100),
         ({"input_tokens": 100, "total_tokens": 120}, None, 100),
         ({"input_tokens": 100}, None, None),
-        ({"input_tokens": 36, "cache_read_input_tokens": 64}, 64, 100),
+        # Anthropic's parts: the whole is known where all of them are told, and absent is not 0.
+        ({"input_tokens": 36, "cache_read_input_tokens": 64}, 64, None),
+        ({"input_tokens": 36, "cache_creation_input_tokens": 64}, None, None),
+        (
+            {"input_tokens": 36, "cache_read_input_tokens": 64, "cache_creation_input_tokens": 0},
+            64,
+            100,
+        ),
         (
             {
                 "input_tokens": 6,
@@ -405,6 +412,32 @@ def test_the_reply_is_the_beginning_of_the_next_prompt(tmp_path):
             100,
         ),
         ({"prompt_tokens": 100, "cache_read_input_tokens": 64}, 64, 100),
+        # Bedrock's Converse counts as Anthropic does.
+        (
+            {
+                "inputTokens": 6,
+                "outputTokens": 5,
+                "totalTokens": 105,
+                "cacheReadInputTokens": 64,
+                "cacheWriteInputTokens": 30,
+            },
+            64,
+            100,
+        ),
+        ({"inputTokens": 36, "cacheReadInputTokens": 64}, 64, None),
+        ({"inputTokens": 100, "outputTokens": 5, "totalTokens": 105}, None, None),
+        # Gemini's prompt includes what came from the cache.
+        (
+            {
+                "promptTokenCount": 100,
+                "candidatesTokenCount": 5,
+                "totalTokenCount": 105,
+                "cachedContentTokenCount": 64,
+            },
+            64,
+            100,
+        ),
+        ({"promptTokenCount": 100, "totalTokenCount": 105}, None, 100),
     ],
 )
 def test_counts_that_include_and_that_exclude_cached_tokens(usage, hit, prompt):
@@ -444,6 +477,23 @@ def test_times_of_requests(tmp_path, told, seconds, unit):
     assert trace.arrival_s.tolist() == [seconds]
     assert any(f"as {unit} in 1 rows" in note for note in trace.notes) == (unit is not None)
     assert not any("no times" in note for note in trace.notes)
+
+
+def test_times_of_one_trace_have_one_unit(tmp_path):
+    """5e10 would be seconds and 2e11 milliseconds: then the later would come first."""
+    told = ("2026-02-26T10:00:00Z", 50e9, 60e9, "200000000000", 2e11)
+    rows = [{**CHAT[0], "timestamp": t} for t in told]
+    for last in (rows[3], rows[4]):
+        error = refusal(tmp_path, [*rows[:3], last])
+        assert (error.place[-9:], error.field) == ("t.jsonl:4", "timestamp")
+        assert error.cause == (
+            "200000000000 would be ms by its size, but "
+            f"{tmp_path}/t.jsonl:2 is in s: one unit a trace"
+        )
+    trace = read(tmp_path, [*rows[1:3], rows[4], rows[1]], skip_bad_rows=True)
+    assert trace.arrival_s.tolist() == [50e9, 50e9, 60e9]
+    assert len(trace.skipped) == 1
+    assert any("by the first one's size as s in 3 rows" in note for note in trace.notes)
 
 
 def test_lmcache_reference():
@@ -629,7 +679,7 @@ BAD: list[tuple[list[Any], dict[str, Any], str, str]] = [
     (TABLES, {"passage_id": 10, "token_length": 9}, "token_length", "9, but passage_id 10 had 4"),
     (TABLES, {"passage_id": 13, "token_length": -1}, "token_length", "not a count"),
     (TABLES, {"passage_id": 13, "history_id": 1, "token_length": 1}, "", "exactly one of"),
-    (CHAT[:1], {"model": "m"}, "", "needs messages or input"),
+    (CHAT[:1], {"model": "m"}, "", "needs messages, input or prompt"),
     (CHAT[:1], {**CHAT[1], "input": "x"}, "", "has messages and input"),
     (CHAT[:1], {**CHAT[1], "messages": [1]}, "messages[0]", "int"),
     (CHAT[:1], {**CHAT[1], "messages": "x"}, "messages", "str"),
@@ -639,7 +689,7 @@ BAD: list[tuple[list[Any], dict[str, Any], str, str]] = [
     (CHAT[:1], {**RESPONSES[0], "previous_response_id": "r"}, "previous_response_id", "kept by"),
     (BATCH[:1], {**BATCH[1], "url": "/v1/embeddings"}, "url", "no request for generated text"),
     (BATCH[:1], {**BATCH[1], "body": {"messages": 1}}, "body.messages", "int"),
-    (BATCH[:1], {**BATCH[1], "body": {}}, "body", "needs messages or input"),
+    (BATCH[:1], {**BATCH[1], "body": {}}, "body", "needs messages, input or prompt"),
     (BATCH[:1], {**BATCH[1], "params": {}}, "", "body and params"),
     (BATCH[:1], {**BATCH[1], "custom_id": "c0"}, "id", "stands at"),
     (

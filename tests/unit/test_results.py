@@ -586,7 +586,7 @@ def test_tracelab_rounds(tmp_path):
 
 def test_tracelab_rounds_that_need_a_word(tmp_path):
     rows = [
-        lab(0, prefix=0),
+        lab(0),
         lab(1),
         lab(1, input_tokens_total=999),
         lab(2, prefix=0, append=0, claude_cache_creation_input_tokens=0),
@@ -601,8 +601,30 @@ def test_tracelab_rounds_that_need_a_word(tmp_path):
         "600 cached and 400 new tokens are not 999 tokens of prompt"
     ]
     assert "1 rounds without any count of their prompt left out" in trace.notes
-    assert any(note.startswith("1 rounds report 0 cached tokens") for note in trace.notes)
     assert any(note.startswith("1 rounds have the trace_key") for note in trace.notes)
+
+
+def test_tracelabs_0_is_told_only_beside_another_count(tmp_path):
+    """As SGLang's bench_serving: the producer writes 0 for no count too."""
+
+    def codex(number, session, prefix):
+        name = f"{session}:{number}"
+        return lab(number, prefix, provider="codex", session_id=session, trace_key=name,
+                   claude_cache_creation_input_tokens=None)  # fmt: skip
+
+    rows = [
+        codex(0, "told", 0), codex(1, "told", 600), codex(0, "untold", 0), codex(1, "untold", 0),
+        codex(0, None, 0), codex(1, None, 600),
+        lab(0, prefix=0, trace_key="w"),  # its written tokens show that the log has counts
+        lab(0, prefix=0, session_id="z", trace_key="z", claude_cache_creation_input_tokens=0),
+    ]  # fmt: skip
+    trace = read(tmp_path, [lab(2, trace_key="first"), *rows], "rounds.jsonl")
+    hits = dict(zip(trace.ids, told(trace.reported_hit), strict=True))
+    assert hits == {"first": 600, "told:0": 0, "told:1": 600, "untold:0": None, "untold:1": None,
+                    "None:0": None, "None:1": 600, "w": 0, "z": None}  # fmt: skip
+    written = dict(zip(trace.ids, told(trace.reported_written), strict=True))
+    assert (written["w"], written["z"]) == (300, None)
+    assert any(note.startswith("4 rounds have 0 cached tokens") for note in trace.notes)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hitpath.core import ABSENT, InputError
+from hitpath.core import ABSENT, InputError, Setting
+from hitpath.spine import analyze_trace
 from hitpath.text.tokenizer import load_tokenizer
 from hitpath.traces import Trace, read_trace
 from hitpath.traces.log_times import LogClock
@@ -192,6 +193,36 @@ def test_calls_of_tokenize_are_no_requests(tmp_path):
     trace = read(tmp_path, text + line("cmpl-c", "x", [3]))
     assert prompts(trace) == [[3]]
     assert "2 calls of /tokenize left out" in trace.notes
+
+
+def put(path: Path, text: str) -> str:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("names", "workers"),
+    [
+        (("pod-0.log", "pod-1.log.txt"), ("pod-0", "pod-1")),
+        (("a/vllm.log", "b/vllm.log"), ("a/vllm", "b/vllm")),
+        (("a/vllm.log", "a/vllm.txt"), ("a/vllm.log", "a/vllm.txt")),
+    ],
+)
+def test_each_of_several_logs_is_a_worker(tmp_path, names, workers):
+    texts = line("cmpl-a", "x", [1, 2]), line("cmpl-b", "x", [1, 2]) + line("cmpl-a", "x", [3])
+    paths = [put(tmp_path / name, text) for name, text in zip(names, texts, strict=True)]
+    trace = read_trace(paths)
+    assert trace.ids == ("cmpl-a", "cmpl-b", "cmpl-a#2")
+    found = [trace.worker.names[code] for code in trace.worker.codes]
+    assert [name.removeprefix(f"{tmp_path}/") for name in found] == [*workers, workers[1]]
+    assert any(note.startswith("2 logs are given: each is a worker") for note in trace.notes)
+    # The second server never saw the first one's prompt.
+    analysis = analyze_trace(trace, Setting(block_size=1))
+    assert analysis.ledger.total(analysis.ledger.hit) == 0
+    one = read_trace(paths[:1])
+    assert one.worker.names == ()
+    assert not any("worker" in note for note in one.notes)
 
 
 def test_ids_that_stand_twice_are_numbered(tmp_path):

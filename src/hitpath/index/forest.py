@@ -21,7 +21,7 @@ from hitpath._jit import kernel
 from hitpath.core import ABSENT
 
 Ints = NDArray[np.int64]
-Symbols = NDArray[np.uint32] | NDArray[np.uint64]
+Symbols = NDArray[np.uint8] | NDArray[np.uint32] | NDArray[np.uint64]
 
 
 class Tree(NamedTuple):

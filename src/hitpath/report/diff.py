@@ -11,9 +11,9 @@ from typing import Any
 from hitpath.accounting.diff import HIT, Effect, GroupEffect
 from hitpath.accounting.rates import ratio
 from hitpath.core import InputError, Setting, SettingError
-from hitpath.report.ledger_input import is_ledger, labelled_rows, read_ledgers
+from hitpath.report.ledger_input import is_ledger, labelled_rows, origin_of, read_ledgers
 from hitpath.report.lengths import lengths_table
-from hitpath.report.rows import ledger_table
+from hitpath.report.rows import ledger_table, setting_of
 from hitpath.report.run import Outputs, announce_compilation, print_page, shown_progress, write_json
 from hitpath.report.terminal_diff import print_diff
 from hitpath.spine import analyze
@@ -96,7 +96,21 @@ def _ledger_side(letter: str, name: str, sources: list[Source]) -> Side:
     if rows.lengths_only and rows.num_reporting < rows.num_counted:
         silent = f"{rows.num_counted - rows.num_reporting:,} of {rows.num_counted:,} requests"
         notes = (f"{silent} do not report their hit: they are in no rate here",)
-    return Side(letter, name, True, None, None, None, None, rows, notes)
+    made = origin_of(sources)
+    if made is None:
+        return Side(letter, name, True, None, None, None, None, None, rows, notes)
+    return Side(
+        letter=letter,
+        name=name,
+        is_ledger=True,
+        format=made.format,
+        unit=made.unit,
+        block_size=made.block_size,
+        block_ids=made.block_ids,
+        setting=made.setting,
+        rows=rows,
+        warnings=notes,
+    )
 
 
 def _trace_side(letter: str, name: str, job: DiffJob) -> Side:
@@ -127,6 +141,7 @@ def side_of(letter: str, name: str, analysis: Analysis | LengthsAnalysis) -> Sid
         unit="bytes" if trace.identity == "text" else "tokens",
         block_size=block_size,
         block_ids=block_ids,
+        setting=setting_of(analysis.setting),
         rows=labelled_rows(table, lambda row: f"{name}:{row + 1}"),
         warnings=analysis.warnings,
         skipped=trace.skipped,
@@ -137,13 +152,11 @@ def side_of(letter: str, name: str, analysis: Analysis | LengthsAnalysis) -> Sid
 def diff_document(comparison: Comparison, setting: Setting) -> dict[str, Any]:
     """The whole document, ready for JSON."""
     a, b, found = comparison.a, comparison.b, comparison.difference
-    told = asdict(setting)
-    del told["sample_frac"]  # no option of this command
     return {
         "schema": SCHEMA,
         "a": _side(a),
         "b": _side(b),
-        "setting": None if a.is_ledger and b.is_ledger else told,
+        "setting": a.setting if a.is_ledger else setting_of(setting),
         "by": comparison.by,
         "by_was_asked": comparison.by_was_asked,
         **_effect(found.effect),

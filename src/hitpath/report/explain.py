@@ -1,32 +1,51 @@
-"""`hitpath explain`: one request's ladder, its nearest relative, and where the two part."""
+"""`hitpath explain`: one request's labels, its nearest relative, and where the two part.
+
+The JSON document has schema "hitpath.explanation/1" (docs/explain.md): keys are added, never
+renamed; null is "not known" or "there is none", never 0.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
-
-import numpy as np
-from rich.console import Group
-from rich.text import Text
+from typing import Any, Literal
 
 from hitpath.core import ABSENT, CAUSES, RUNG_NAMES, InputError, Setting
-from hitpath.report.output import STDOUT
-from hitpath.report.run import print_page, write_json
-from hitpath.report.text_parts import Page, count, label, seconds, table
-from hitpath.sim.rungs import root_codes
+from hitpath.report.first_difference import FirstDifference, first_difference
+from hitpath.report.rows import setting_of
+from hitpath.report.run import Outputs, announce_compilation, print_page, shown_progress, write_json
+from hitpath.report.terminal_explain import print_explanation
 from hitpath.spine import analyze
 from hitpath.summary import Analysis, LengthsAnalysis
 from hitpath.summary.lengths import NO_IDENTITY
-from hitpath.traces.table import Trace
+from hitpath.summary.relatives import Relative, find_relatives, seconds_between
 
-_EXCERPT_BYTES = 24
+SCHEMA = "hitpath.explanation/1"
 
 
 @dataclass(frozen=True, slots=True)
-class Relative:
-    """The earlier request of the same context that shares the longest beginning (the latest of
-    equals). shared_tokens: whole blocks and matched partial ones where the trace has block ids.
-    here, there: the first symbol (token, byte text or block id) that differs; None past an end.
-    """
+class ExplainJob:
+    """One command. mapping: `--map`; json: a file, `-` or None."""
+
+    traces: list[str]
+    request: str
+    setting: Setting
+    mapping: Sequence[str]
+    skip_bad_rows: bool
+    json: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """What one rung allows: rung 0 is the hit, no rung is below it. tokens: None if not known."""
+
+    rung: int
+    name: str
+    tokens: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RelativeRequest:
+    """An earlier request that begins alike (summary.relatives). differs_in: the fields of its
+    context that are not this request's; empty in the same context."""
 
     id: str
     session: str | None
@@ -34,199 +53,151 @@ class Relative:
     worker: str | None
     seconds_before: float | None
     shared_tokens: int
-    here: str | None
-    there: str | None
+    output_tokens: int
+    differs_in: tuple[str, ...]
+    first_difference: FirstDifference
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One request. Tokens throughout; labels that are not known are None."""
+    """One request. Counts are in `unit`; None is "not known". Where the row contradicts itself
+    (`excluded`, with its reason) the hit and whatever follows from it are None too."""
 
     id: str
     session: str | None
     tenant: str | None
     worker: str | None
+    unit: Literal["tokens", "bytes"]
+    block_size: int
     prompt_tokens: int
-    hit_tokens: int
-    reported: bool
-    rungs: dict[str, int | None]
+    hit_tokens: int | None
+    modelled_hit_tokens: int
+    reported_hit_tokens: int | None
     causes: dict[str, int | None]
     reasons: dict[str, dict[str, int]]
-    unexplained: int
-    excess: int
+    not_known: dict[str, str]
+    unexplained: int | None
+    excess: int | None
     excluded: bool
+    excluded_because: str | None
+    ladder: tuple[Rung, ...]
     best_worker: str | None
     best_worker_tokens: int
-    relative: Relative | None
+    first_computed_by: str | None
+    num_earlier_requests: int
+    relative: RelativeRequest | None
+    other_context: RelativeRequest | None
 
 
-def run_explain(
-    traces: list[str],
-    request: str,
-    setting: Setting,
-    json_file: str | None,
-    mapping: Sequence[str] = (),
-) -> None:
-    """Analyse, then explain one request. Raises HitpathError; an unknown id is one."""
-    analysis = analyze(traces, setting, mapping=mapping)
+def run_explain(job: ExplainJob) -> None:
+    """Analyse, write the JSON, then print the page unless standard output is taken. Raises
+    HitpathError; an unknown id is one."""
+    outputs = Outputs(json=job.json)
+    outputs.check(job.traces)
+    announce_compilation()
+    with shown_progress() as progress:
+        analysis = analyze(
+            job.traces,
+            job.setting,
+            skip_bad_rows=job.skip_bad_rows,
+            mapping=job.mapping,
+            progress=progress,
+        )
     if isinstance(analysis, LengthsAnalysis):
         raise InputError(analysis.trace.format, "", f"nothing to explain: {NO_IDENTITY}")
-    found = explain(analysis, request)
-    if json_file is not None:
-        write_json(json_file, asdict(found))
-    if json_file != STDOUT:
-        print_page(lambda page: _print(page, found))
+    found = explain(analysis, job.request)
+    if job.json is not None:
+        write_json(job.json, explanation_document(analysis, found))
+    if outputs.page_wanted():
+        print_page(lambda page: print_explanation(found, analysis.trace, page))
 
 
 def explain(analysis: Analysis, request: str) -> Explanation:
     """Everything about one request of an analysis. Raises InputError for an unknown id."""
     trace, ledger = analysis.trace, analysis.ledger
     if request not in trace.ids:
-        raise InputError("request", "id", f"{request!r} is not in this trace of {len(trace):,}")
+        skipped = f" ({len(trace.skipped):,} rows were skipped)" if trace.skipped else ""
+        cause = f"{request!r} is not in this trace of {len(trace):,}{skipped}"
+        raise InputError("request", "id", cause)
     row = trace.ids.index(request)
-    known = [name not in ledger.rungs.unknown for name in CAUSES]
-    best = int(analysis.fleet.best_worker[row])
-    best_tokens = int(ledger.rungs.model[3, row])
+    unknown, counted = ledger.rungs.unknown, bool(ledger.counted[row])
+    reported = int(ledger.rungs.reported[row])
+    hit = int(ledger.hit[row]) if counted else None
+    best, best_tokens = int(analysis.fleet.best_worker[row]), int(ledger.rungs.model[3, row])
+    found = find_relatives(analysis, row)
+    first = found.first_computed_by
     return Explanation(
         id=request,
         session=trace.session.of(row),
         tenant=trace.tenant.of(row),
         worker=analysis.workers.of(row),
+        unit="bytes" if trace.identity == "text" else "tokens",
+        block_size=analysis.engine.block_size,
         prompt_tokens=int(trace.prompt_tokens[row]),
-        hit_tokens=int(ledger.hit[row]),
-        reported=bool(ledger.rungs.reported[row] != ABSENT),
-        rungs={
-            name: int(ledger.rungs.model[i, row]) if i == 0 or known[i - 1] else None
-            for i, name in enumerate(RUNG_NAMES)
-        },
+        hit_tokens=hit,
+        modelled_hit_tokens=int(ledger.rungs.model[0, row]),
+        reported_hit_tokens=None if reported == ABSENT else reported,
         causes={
-            name: int(column[row]) if is_known else None
-            for name, column, is_known in zip(CAUSES, ledger.causes, known, strict=True)
+            cause: int(column[row]) if counted and cause not in unknown else None
+            for cause, column in zip(CAUSES, ledger.causes, strict=True)
         },
         reasons={
-            cause: {reason: int(part[row]) for reason, part in parts.items() if part[row]}
+            cause: {reason: int(part[row]) for reason, part in parts.items()}
             for cause, parts in ledger.reasons.items()
-            if cause not in ledger.rungs.unknown
+            if counted and cause not in unknown
         },
-        unexplained=int(ledger.unexplained[row]),
-        excess=int(ledger.excess[row]),
-        excluded=row in trace.excluded,
+        not_known=dict(unknown),
+        unexplained=int(ledger.unexplained[row]) if counted else None,
+        excess=int(ledger.excess[row]) if counted else None,
+        excluded=not counted,
+        excluded_because=None if counted else trace.excluded[row].cause,
+        ladder=_ladder(analysis, row, hit),
         best_worker=analysis.workers.names[best] if best_tokens else None,
         best_worker_tokens=best_tokens,
-        relative=_nearest(analysis, row),
+        first_computed_by=None if first is None else trace.ids[first],
+        num_earlier_requests=found.num_earlier,
+        relative=_told(analysis, row, found.nearest),
+        other_context=_told(analysis, row, found.other_context),
     )
 
 
-def _nearest(analysis: Analysis, row: int) -> Relative | None:
-    """Compare with every earlier prompt of the same context, symbol by symbol."""
-    trace = analysis.trace
-    roots = root_codes(trace, analysis.setting.split_models)
-    prompts = trace.prompts
-    mine = prompts.flat[prompts.offsets[row] : prompts.offsets[row + 1]]
-    nearest, shared = -1, -1
-    for earlier in np.flatnonzero(roots[:row] == roots[row]):
-        theirs = prompts.flat[prompts.offsets[earlier] : prompts.offsets[earlier + 1]]
-        common = _common(mine, theirs)
-        if common >= shared:
-            nearest, shared = int(earlier), common
-    if nearest < 0:
-        return None
-    theirs = prompts.flat[prompts.offsets[nearest] : prompts.offsets[nearest + 1]]
-    before = trace.arrival_s[row] - trace.arrival_s[nearest]
-    return Relative(
-        id=trace.ids[nearest],
-        session=trace.session.of(nearest),
-        tenant=trace.tenant.of(nearest),
-        worker=analysis.workers.of(nearest),
-        seconds_before=float(before) if trace.has_times else None,
-        shared_tokens=_tokens(trace, row, shared),
-        here=_symbol(trace, mine, shared),
-        there=_symbol(trace, theirs, shared),
-    )
-
-
-def _common(mine: Any, theirs: Any) -> int:
-    most = min(len(mine), len(theirs))
-    differ = np.flatnonzero(mine[:most] != theirs[:most])
-    return int(differ[0]) if len(differ) else most
-
-
-def _tokens(trace: Trace, row: int, symbols: int) -> int:
-    if trace.block_size is None:
-        return symbols
-    whole = int(trace.prompt_tokens[row]) // trace.block_size
-    return int(trace.prompt_tokens[row]) if symbols > whole else symbols * trace.block_size
-
-
-def _symbol(trace: Trace, symbols: Any, at: int) -> str | None:
-    if at >= len(symbols):
-        return None
-    if trace.identity == "text":
-        text = bytes(symbols[at : at + _EXCERPT_BYTES].astype(np.uint8)).decode("utf-8", "replace")
-        return repr(text)
-    return f"{'token' if trace.block_size is None else 'block'} {int(symbols[at])}"
-
-
-def _print(page: Page, found: Explanation) -> None:
-    who = ", ".join(
-        f"{name} {value}"
-        for name, value in (("session", found.session), ("tenant", found.tenant))
-        if value is not None
-    )
-    page.print()
-    page.print(label(f"  request {found.id} on {found.worker}" + (f" ({who})" if who else "")))
-    kind = "reported" if found.reported else "modelled"
-    page.print(
-        f"  {count(found.hit_tokens)} of {count(found.prompt_tokens)} prompt tokens hit ({kind})\n"
-    )
-    if found.excluded:
-        page.print("  this row contradicts itself: it is in no sum\n")
-    page.print(_labels(found))
-    page.print()
-    page.print(Group(*_story(found)))
-
-
-def _labels(found: Explanation) -> Any:
-    shown = table("  label<", "tokens", "reasons<")
-    shown.add_row("  hit", count(found.hit_tokens), "")
-    for cause, tokens in found.causes.items():
-        if tokens:
-            reasons = found.reasons.get(cause, {})
-            told = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in reasons.items())
-            shown.add_row(f"  {cause.replace('_', ' ')}", count(tokens), told)
-    for name, tokens in (("unexplained", found.unexplained), ("excess", found.excess)):
-        if tokens:
-            shown.add_row(f"  {name}", count(tokens), "")
-    unknown = [name.replace("_", " ") for name, tokens in found.causes.items() if tokens is None]
-    if unknown:
-        shown.add_row(f"  not known: {', '.join(unknown)}", "", "", style="dim")
-    return shown
-
-
-def _story(found: Explanation) -> list[Text]:
-    lines = []
-    if found.best_worker is not None:
-        lines.append(
-            label(
-                f"  best worker: {found.best_worker} held {count(found.best_worker_tokens)} tokens"
-            )
+def _ladder(analysis: Analysis, row: int, hit: int | None) -> tuple[Rung, ...]:
+    rungs = analysis.ledger.rungs
+    causes = ("", *CAUSES)  # of rung 0 there is none: it is the hit
+    return tuple(
+        Rung(
+            i,
+            name,
+            None
+            if hit is None or causes[i] in rungs.unknown
+            else max(hit, int(rungs.model[i, row]) if i else 0),
         )
-    relative = found.relative
+        for i, name in enumerate(RUNG_NAMES)
+    )
+
+
+def _told(analysis: Analysis, row: int, relative: Relative | None) -> RelativeRequest | None:
     if relative is None:
-        return [*lines, Text("  nearest relative: none, this is the first of its context")]
-    ago = "" if relative.seconds_before is None else f", {seconds(relative.seconds_before)} before"
-    lines.append(
-        label(
-            f"  nearest relative: {relative.id} on {relative.worker}{ago}: "
-            f"the first {count(relative.shared_tokens)} tokens are the same"
-        )
+        return None
+    trace, other = analysis.trace, relative.row
+    return RelativeRequest(
+        id=trace.ids[other],
+        session=trace.session.of(other),
+        tenant=trace.tenant.of(other),
+        worker=analysis.workers.of(other),
+        seconds_before=seconds_between(trace, row, other),
+        shared_tokens=relative.shared_tokens,
+        output_tokens=relative.output_tokens,
+        differs_in=relative.differs_in,
+        first_difference=first_difference(analysis, row, relative),
     )
-    if relative.here is None and relative.there is None:
-        lines.append(Text("  the two prompts are equal"))
-    elif relative.here is None:
-        lines.append(Text("  this prompt ends there, the other goes on"))
-    elif relative.there is None:
-        lines.append(Text("  the other prompt ends there, this one goes on"))
-    else:
-        lines.append(label(f"  then {relative.here} here, {relative.there} there"))
-    return lines
+
+
+def explanation_document(analysis: Analysis, found: Explanation) -> dict[str, Any]:
+    """The whole document, ready for JSON."""
+    return {
+        "schema": SCHEMA,
+        "setting": setting_of(analysis.setting),
+        **asdict(found),
+        "skipped_rows": [asdict(problem) for problem in analysis.trace.skipped],
+    }

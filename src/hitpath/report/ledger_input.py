@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from hitpath.accounting.diff import HIT
 from hitpath.core import ABSENT, CAUSES, MAX_TOKENS, NUM_RUNGS, InputError
+from hitpath.report.rows import METADATA_KEY
+from hitpath.summary.diff import differing
 from hitpath.summary.labelled_rows import (
     MISSED,
     UNEXPLAINED,
@@ -22,6 +25,7 @@ from hitpath.summary.labelled_rows import (
     steps_of_two,
     turns_or_places,
 )
+from hitpath.traces.decode import as_input_error
 from hitpath.traces.files import Source
 from hitpath.traces.table import Ints, Labels
 
@@ -57,6 +61,42 @@ def is_ledger(source: Source) -> bool:
 
         names = set(pq.read_schema(source.path).names)
     return names.issuperset((*_COLUMNS, *_RUNGS))
+
+
+class Origin(msgspec.Struct, kw_only=True):
+    """How a ledger was made (report/rows.py)."""
+
+    setting: dict[str, Any]
+    block_size: int | None
+    workers: int | None
+    unit: str
+    block_ids: bool | None
+    format: str
+
+
+def origin_of(sources: Sequence[Source]) -> Origin | None:
+    """How all these ledgers were made; None where they do not say (older ones). Raises InputError
+    where two were made in different ways."""
+    import pyarrow.parquet as pq
+
+    found: dict[str, Origin | None] = {}
+    for source in sources:
+        assert source.path is not None  # is_ledger saw it
+        with _told_as_input_error(source.name):
+            told = (pq.read_schema(source.path).metadata or {}).get(METADATA_KEY)
+        try:
+            found[source.name] = None if told is None else msgspec.json.decode(told, type=Origin)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise as_input_error(error, source.name) from error
+    names, origins = list(found), list(found.values())
+    for name, origin in found.items():
+        first = origins[0]
+        if (origin is None) != (first is None):
+            raise InputError(name, "", f"says how it was made, or {names[0]} does: not both")
+        if origin is not None and first is not None and origin.setting != first.setting:
+            cause = f"was made with {differing(origin.setting, first.setting)} beside {names[0]}"
+            raise InputError(name, "", cause)
+    return origins[0]
 
 
 def read_ledgers(sources: Sequence[Source]) -> LabelledRows:

@@ -10,8 +10,15 @@ import numpy as np
 from hitpath.accounting.rates import ratio
 from hitpath.core import ABSENT, CAUSES, NUM_RUNGS, RUNG_NAMES
 from hitpath.report.document import SCHEMA, clock_of, groups_part
-from hitpath.report.rows import REASON_COLUMNS, label_column, trace_columns
+from hitpath.report.rows import (
+    REASON_COLUMNS,
+    label_column,
+    setting_of,
+    trace_columns,
+    with_origin,
+)
 from hitpath.summary.lengths import NO_IDENTITY, NOTHING_REPORTED, LengthsAnalysis
+from hitpath.summary.losses import WAITS_S, lost_turns
 
 
 def lengths_document(analysis: LengthsAnalysis) -> dict[str, Any]:
@@ -53,6 +60,7 @@ def lengths_document(analysis: LengthsAnalysis) -> dict[str, Any]:
         },
         "quantiles": {name: asdict(found) for name, found in analysis.quantiles.items()},
         "by_hit_share": [asdict(step) for step in analysis.by_share],
+        "lost_turns": _lost_turns(analysis),
         "origin": None,
         "origin_not_known": NO_IDENTITY,
         "sharing": None,
@@ -65,6 +73,22 @@ def lengths_document(analysis: LengthsAnalysis) -> dict[str, Any]:
             {"id": trace.ids[row], **asdict(problem)} for row, problem in trace.excluded.items()
         ],
         "warnings": list(analysis.warnings),
+    }
+
+
+def _lost_turns(analysis: LengthsAnalysis) -> dict[str, Any] | None:
+    found = lost_turns(analysis.trace)
+    if found is None:
+        return None
+    waits = zip(WAITS_S, found.num_after, strict=True)
+    return {
+        "num_judged": found.num_judged,
+        "num_shortened": found.num_shortened,
+        "num_lost": found.num_lost,
+        "lost_tokens": found.lost_tokens,
+        "after": [{"wait_s": wait_s, "num_lost": num} for wait_s, num in waits],
+        "num_other_model": found.num_other_model,
+        "turns": [asdict(turn) for turn in found.turns],
     }
 
 
@@ -157,7 +181,15 @@ def lengths_table(analysis: LengthsAnalysis) -> Any:
     for name in (*CAUSES, *REASON_COLUMNS, "unexplained", "excess"):
         columns[name] = nothing
     columns["excluded"] = pa.array(~analysis.counted)
-    return pa.table(columns)
+    made = {
+        "setting": setting_of(analysis.setting),
+        "block_size": None,
+        "workers": None,
+        "unit": "tokens",
+        "block_ids": None,
+        "format": trace.format,
+    }
+    return with_origin(pa.table(columns), made)
 
 
 def write_lengths_ledger(analysis: LengthsAnalysis, file: IO[bytes]) -> None:

@@ -30,7 +30,8 @@ def ask(ledgers: str, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     try:
         import duckdb
     except ImportError as error:
-        raise SettingError("query", "needs DuckDB: pip install 'hitpath[query]'") from error
+        cause = "needs DuckDB, which comes with the extra query (README)"
+        raise SettingError("query", cause) from error
     connection = duckdb.connect(":memory:")
     try:
         files = _files(ledgers)
@@ -41,7 +42,8 @@ def ask(ledgers: str, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         )
         connection.execute("SET enable_external_access = false")
     except duckdb.Error as error:
-        raise InputError(ledgers, "", _first_line(error)) from error
+        cause = f"not a ledger (analyze --ledger makes one): {_first_line(error)}"
+        raise InputError(ledgers, "", cause) from error
     try:
         cursor = connection.execute(sql)
         return [name for name, *_ in cursor.description or []], cursor.fetchall()
@@ -91,5 +93,5 @@ def _cell(value: Any) -> Any:
     if isinstance(value, int):
         return count(value)
     if isinstance(value, float):
-        return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+        return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
     return label(str(value))

@@ -1,11 +1,12 @@
 """One row a request: JSON lines for people, a Parquet ledger for questions in SQL."""
 
+from dataclasses import asdict
 from typing import IO, Any
 
 import msgspec
 import numpy as np
 
-from hitpath.core import ABSENT, CAUSES, NUM_RUNGS
+from hitpath.core import ABSENT, CAUSES, NUM_RUNGS, Setting
 from hitpath.summary import Analysis
 from hitpath.traces.table import Ints, Labels, Trace
 
@@ -39,6 +40,7 @@ def write_per_request(analysis: Analysis, file: IO[bytes]) -> None:
         file.write(encoder.encode(row) + b"\n")
 
 
+METADATA_KEY = b"hitpath.ledger"
 REASON_COLUMNS = (
     "evicted.capacity",
     "evicted.not_stored",
@@ -108,7 +110,27 @@ def ledger_table(analysis: Analysis) -> Any:
     columns["unexplained"] = integers(ledger.unexplained, out)
     columns["excess"] = integers(ledger.excess, out)
     columns["excluded"] = pa.array(out)
-    return pa.table(columns)
+    made = {
+        "setting": setting_of(analysis.setting),
+        "block_size": analysis.engine.block_size,
+        "workers": len(analysis.workers.names),
+        "unit": "bytes" if trace.identity == "text" else "tokens",
+        "block_ids": trace.block_size is not None,
+        "format": trace.format,
+    }
+    return with_origin(pa.table(columns), made)
+
+
+def setting_of(setting: Setting) -> dict[str, Any]:
+    """The setting as ledgers and comparisons carry it."""
+    told = asdict(setting)
+    del told["sample_frac"]  # a ledger is of a whole trace
+    return told
+
+
+def with_origin(table: Any, made: dict[str, Any]) -> Any:
+    """The table with how it was made in its metadata, under METADATA_KEY, as JSON."""
+    return table.replace_schema_metadata({METADATA_KEY: msgspec.json.encode(made)})
 
 
 def write_ledger(analysis: Analysis, file: IO[bytes]) -> None:

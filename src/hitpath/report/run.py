@@ -30,7 +30,8 @@ from hitpath.report.terminal_observed import print_observed
 from hitpath.report.text_parts import Page
 from hitpath.spine import analyze, estimate
 from hitpath.summary import Analysis, Estimate, LengthsAnalysis
-from hitpath.traces import open_inputs
+from hitpath.summary.lengths import NO_IDENTITY
+from hitpath.traces import Trace, open_inputs
 from hitpath.traces.detect import statistics_in
 from hitpath.traces.engine_logs import Observed, observe
 from hitpath.traces.files import expand
@@ -116,6 +117,8 @@ def run(job: Job) -> None:
         else:
             announce_compilation()
             found = _analysed(job, inputs, progress)
+    if job.model is not None and not isinstance(found, Observed):
+        _check_sizes(found.trace)
     if isinstance(found, Observed):
         write_observed(found, job.outputs)
     elif isinstance(found, Estimate):
@@ -124,6 +127,15 @@ def run(job: Job) -> None:
         write_lengths_outputs(found, job.outputs)
     else:
         write_outputs(found, job.model, job.outputs)
+
+
+def _check_sizes(trace: Trace) -> None:
+    """Raise SettingError where a model's bytes of KV a token size nothing."""
+    if trace.identity == "text":
+        cause = "text is counted in bytes here, and KV has no size a byte: give --tokenizer too"
+        raise SettingError("--model", cause)
+    if trace.identity == "lengths_only":
+        raise SettingError("--model", f"no cache to size: {NO_IDENTITY}")
 
 
 def _observed(job: Job, inputs: Sequence[Input]) -> Observed:

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 
+import numpy as np
 from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from hitpath.accounting.rates import HitRates, ratio
-from hitpath.core import CAUSES
+from hitpath.core import ABSENT, CAUSES
 from hitpath.cost.models import ModelKV
 from hitpath.report.document import (
     LOWER_BOUND,
@@ -35,7 +36,7 @@ _WHO_CAN_ACT = {
     "rounding": "block size, engine rule",
     "isolated": "isolation policy",
     "diverged": "the application",
-    "cold": "nobody: never computed before",
+    "cold": "not computed before behind the same beginning",
 }
 _STYLES = {
     "hit": "green",
@@ -88,7 +89,7 @@ def _head(analysis: Analysis) -> RenderableType:
     unit = "bytes" if trace["identity"] == "text" else "tokens"
     big = Text.assemble(
         (percent(rate), "bold green"),
-        f" of prompt {unit} hit  ",
+        f" of prompt {unit} hit, {_source_of(analysis)}  ",
         (f"({percent(analysis.steady.token_weighted)} in the second half)", "dim"),
     )
     read = (
@@ -118,6 +119,18 @@ def _head(analysis: Analysis) -> RenderableType:
     return Padding(Group(big, Text(read), Text(model_line, style="dim")), (1, 0, 1, 2))
 
 
+def _source_of(analysis: Analysis) -> str:
+    """Whose figure the headline is: the engine's, the model's, or both."""
+    told = (analysis.ledger.rungs.reported != ABSENT) & analysis.ledger.counted
+    modelled = percent(analysis.modelled.token_weighted)
+    if not np.any(told):
+        cache = "an unlimited cache" if analysis.setting.engine == "unlimited" else "an LRU cache"
+        return f"modelled for {cache}"
+    if np.all(told[analysis.ledger.counted]):
+        return f"as reported (modelled: {modelled})"
+    return f"reported where told, else modelled (all modelled: {modelled})"
+
+
 def _rates(analysis: Analysis) -> RenderableType:
     shown = table("<", "whole trace", "second half", "=", "what it is~")
     for name, (title, meaning) in _RATE_NAMES.items():
@@ -132,7 +145,9 @@ def _rates(analysis: Analysis) -> RenderableType:
         )
     if _has_reports(analysis):
         modelled: HitRates = analysis.modelled
-        shown.add_row("modelled, token-weighted", percent(modelled.token_weighted), "–", "", "")
+        note = Text("as if no hit were reported", style="dim")
+        rate = percent(modelled.token_weighted)
+        shown.add_row("modelled, token-weighted", rate, "–", "", note)
     if analysis.apart is not None:
         told = analysis.apart
         meaning = f"{told.num_requests:,} requests, in the engine's tokens: not comparable"
@@ -174,7 +189,8 @@ def _causes(analysis: Analysis) -> RenderableType:
         row(cause, value, tokens["requests_touched"][cause], note)
         for reason, part in tokens["reasons"].get(cause, {}).items():
             if part:
-                row(f"  {reason.replace('_', ' ')}", part, None, "")
+                who = "this setting: --outputs insert" if reason == "not_stored" else ""
+                row(f"  {reason.replace('_', ' ')}", part, None, who)
         if cause == "evicted" and value and tokens["evicted_split"]:
             split = tokens["evicted_split"]
             row("    a better order keeps", split["policy"], None, "clairvoyant, same size")
@@ -192,7 +208,11 @@ def _causes(analysis: Analysis) -> RenderableType:
 
 
 def _tiers(by_tier: dict[str, int]) -> str:
-    named = [f"{tier} {tokens:,}" for tier, tokens in by_tier.items() if tokens]
+    named = [
+        f"{'tier not told' if tier == 'unknown' else tier} {tokens:,}"
+        for tier, tokens in by_tier.items()
+        if tokens
+    ]
     return ", ".join(named) if len(named) > 1 or by_tier["device"] == 0 else ""
 
 

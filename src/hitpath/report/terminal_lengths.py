@@ -19,6 +19,7 @@ from hitpath.report.terminal_parts import (
 )
 from hitpath.report.text_parts import bar, count, label, percent, seconds, table
 from hitpath.summary.lengths import NO_IDENTITY, NOTHING_REPORTED, LengthsAnalysis, Quantiles
+from hitpath.summary.losses import WAITS_S, LostTurns, lost_turns
 
 _NAMES = {
     "prompt_tokens": "prompt tokens",
@@ -42,6 +43,9 @@ def _sections(analysis: LengthsAnalysis) -> Iterable[RenderableType]:
     if reported:
         yield titled("Hit rate, as reported", _rates(analysis))
         yield titled("Where the prompt tokens went", _tokens(analysis))
+    lost = lost_turns(analysis.trace)
+    if lost is not None and lost.num_lost:
+        yield titled("Turns that lost the cache", _lost_turns(lost))
     if analysis.quantiles:
         yield titled("Lengths and times", _quantiles(analysis.quantiles))
     if len(analysis.by_share) > 1:
@@ -122,6 +126,28 @@ def _tokens(analysis: LengthsAnalysis) -> RenderableType:
             f"{count(analysis.written_tokens)} tokens were written to the provider's cache"
         )
     return Group(shown, *(Text(note, style="dim") for note in notes))
+
+
+def _lost_turns(found: LostTurns) -> RenderableType:
+    """The biggest of them, and how many came after a wait."""
+    shown = table("session<", "turn", "after", "prompt before", "hit", "lost tokens")
+    for turn in found.turns[:MOST_GROUP_ROWS]:
+        shown.add_row(
+            label(turn.session),
+            count(turn.turn),
+            "–" if turn.gap_s is None else seconds(turn.gap_s),
+            count(turn.previous_prompt_tokens),
+            count(turn.hit_tokens),
+            count(turn.lost_tokens),
+        )
+    waits = zip(WAITS_S, found.num_after, strict=True)
+    after = ", ".join(f"{count(num)} more than {seconds(wait_s)}" for wait_s, num in waits)
+    note = (
+        f"{count(found.num_lost)} of {count(found.num_judged)} turns hit less than half of what "
+        f"their session had sent just before: {count(found.lost_tokens)} tokens lost; {after} "
+        f"after the request before; {count(found.num_other_model)} with another model than it"
+    )
+    return Group(shown, Text(note, style="dim"))
 
 
 def _quantiles(found: dict[str, Quantiles]) -> RenderableType:

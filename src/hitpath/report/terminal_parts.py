@@ -53,7 +53,7 @@ def over_time(trace: Trace, windows: Sequence[Window]) -> RenderableType:
     shown.add_row("prompt tokens", Text(load, style="cyan"), count(min(loads)), count(most))
     by = "time" if trace.common_clock else "requests"
     width = windows[0].end - windows[0].begin
-    step = seconds(width) if trace.common_clock else f"{width:,.0f} requests"
+    step = seconds(width) if trace.common_clock else f"{width:,.3g} requests"
     note = f"{len(windows)} windows of equal {by}, {step} each; bars from 0 to the highest rate"
     return Lines(shown, Text(note, style="dim"))
 

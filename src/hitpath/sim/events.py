@@ -3,7 +3,8 @@
 At its arrival a prompt is looked up and its blocks are inserted. A request whose output the
 trace has finishes at `finish_s` (at once where the file does not say); then the blocks of
 prompt + output have been computed, and are inserted too if outputs are kept. A finish at the
-moment of another request's arrival comes first.
+moment of another request's arrival comes first. Where requests have clocks of their own the
+order is that of the file, and a finish stands among the rows of its own clock.
 
 When outputs are kept, the prompt's partial last block is completed by the output, so it is no
 block of its own: that request inserts its whole blocks at arrival.
@@ -14,10 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hitpath._jit import kernel
 from hitpath.core import ABSENT
 from hitpath.index.forest import Forest, build_forest, symbols_are_prefixes
 from hitpath.traces.blocking import Blocks
-from hitpath.traces.table import Ints, Runs, Trace
+from hitpath.traces.table import Floats, Ints, Runs, Symbols, Trace
 
 ARRIVAL, STORED_PROMPT, FINISH = 0, 1, 2
 
@@ -48,14 +50,39 @@ def _order(trace: Trace, stored_apart: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     num = np.arange(len(trace))
     outs = np.flatnonzero(trace.has_output)
     apart = np.flatnonzero(stored_apart)
-    arrival = trace.arrival_s if trace.common_clock else num.astype(np.float64)
-    ends = np.fmax(trace.finish_s, arrival)[outs]  # not told: at once
+    if trace.common_clock:
+        arrival = trace.arrival_s
+        ends = np.fmax(trace.finish_s, arrival)[outs]  # not told: at once
+    else:
+        arrival = num.astype(np.float64)
+        ends = _ends_by_row(trace.arrival_s, trace.finish_s, trace.clock.codes)[outs]
     request = np.concatenate([num, apart, outs])
     kind = np.repeat([ARRIVAL, STORED_PROMPT, FINISH], [len(num), len(apart), len(outs)])
     time = np.concatenate([arrival, arrival[apart], ends])
     # At one moment by request: whoever finishes then arrived before those who arrive then.
     order = np.lexsort((kind, request, time))
     return request[order], kind[order]
+
+
+@kernel
+def _ends_by_row(arrival_s: Floats, finish_s: Floats, clock: Ints) -> Floats:
+    """When each request finishes, in numbers of rows, where each clock has its own zero: at the
+    first later row of its clock that arrives no earlier, else behind the last row of its clock;
+    at once where the finish is not told."""
+    num = len(arrival_s)
+    ends = np.arange(num).astype(np.float64)
+    for i in range(num):
+        if np.isnan(finish_s[i]) or finish_s[i] <= arrival_s[i]:
+            continue
+        last = i
+        for j in range(i + 1, num):
+            if clock[j] == clock[i]:
+                last = j
+                if arrival_s[j] >= finish_s[i]:
+                    break
+        behind = arrival_s[last] < finish_s[i] or last == i
+        ends[i] = last + 0.5 if behind else last
+    return ends
 
 
 def order_events(trace: Trace, blocks: Blocks, roots: Ints, keep_outputs: bool) -> Events:
@@ -82,7 +109,7 @@ def order_events(trace: Trace, blocks: Blocks, roots: Ints, keep_outputs: bool) 
 
 def _sequences(
     prompts: Runs, sequences: Runs, request: Ints, kind: Ints
-) -> tuple[NDArray[np.uint64] | NDArray[np.uint32], Ints, Ints]:
+) -> tuple[Symbols, Ints, Ints]:
     """(flat symbols, start, length) of each event's sequence; no copy without outputs."""
     finishes = kind == FINISH
     if not np.any(finishes):

@@ -1,8 +1,10 @@
 """Who shares with whom: for each stretch of the prefix tree, whose request computed it first."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hitpath.core import ABSENT
 from hitpath.index.forest import node_paths
@@ -14,11 +16,14 @@ from hitpath.traces.table import Ints, Labels
 @dataclass(frozen=True, slots=True)
 class SharedPair:
     """`hit_tokens` that requests of `name` hit in blocks which a request of `brought_by` was the
-    first to compute; `num_requests` of `name` hit at least one such block."""
+    first to compute; `num_requests` of `name` hit at least one such block. `first_use_tokens`:
+    those of them that no request of `name` had passed before. In one unlimited cache, the sum of
+    these over all others is what `name` would compute again if it were served alone."""
 
     name: str
     brought_by: str
     hit_tokens: int
+    first_use_tokens: int
     num_requests: int
 
 
@@ -30,6 +35,14 @@ class SharedPairs:
     label: str
     pairs: tuple[SharedPair, ...]
     unnamed_tokens: int
+
+    def lost_alone(self, name: str) -> int:
+        """First uses by `name` of what others had computed."""
+        return sum(
+            pair.first_use_tokens
+            for pair in self.pairs
+            if pair.name == name and pair.brought_by != name
+        )
 
     @property
     def own_tokens(self) -> int:
@@ -47,13 +60,26 @@ def shared_pairs(
     row = np.repeat(events.request[arrivals], np.diff(offsets))
     hit_blocks = hit_tokens // blocks.block_size
     taken = np.clip(hit_blocks[row] - tree.depth[nodes], 0, tree.length[nodes])
-    used = taken > 0
-    row, taken, nodes = row[used], taken[used], nodes[used]
-    here, there = labels.codes[row], labels.codes[_bringer(events, blocks)[nodes]]
-    named = (here != ABSENT) & (there != ABSENT)
     tokens = taken * blocks.block_size
-    pairs = _sums(labels, here[named], there[named], tokens[named], row[named])
-    return SharedPairs(label, pairs, int(tokens[~named].sum()))
+    here, there = labels.codes[row], labels.codes[_bringer(events, blocks)[nodes]]
+    first_pass = np.zeros(len(row), dtype=np.bool_)
+    # Entries stand in the order of arrival: the first of each (name, node) is its first pass.
+    first_pass[np.unique(here * events.forest.num_nodes + nodes, return_index=True)[1]] = True
+    named = (here != ABSENT) & (there != ABSENT) & (tokens > 0)
+    unnamed = int(tokens[~named].sum())
+    uses = _Uses(here[named], there[named], tokens[named], first_pass[named], row[named])
+    return SharedPairs(label, _sums(labels, uses), unnamed)
+
+
+class _Uses(NamedTuple):
+    """One entry for each stretch that a request hit: codes of the two names, tokens, whether no
+    request of the name had passed the stretch before, the request."""
+
+    here: Ints
+    there: Ints
+    tokens: Ints
+    first_pass: NDArray[np.bool_]
+    row: Ints
 
 
 def _bringer(events: Events, blocks: Blocks) -> Ints:
@@ -69,16 +95,15 @@ def _bringer(events: Events, blocks: Blocks) -> Ints:
     return np.maximum(found, 0)
 
 
-def _sums(
-    labels: Labels, here: Ints, there: Ints, tokens: Ints, row: Ints
-) -> tuple[SharedPair, ...]:
-    if not len(here):
+def _sums(labels: Labels, uses: _Uses) -> tuple[SharedPair, ...]:
+    if not len(uses.here):
         return ()
     num = len(labels.names)
-    codes, pair = np.unique(here * num + there, return_inverse=True)
-    total = np.zeros(len(codes), dtype=np.int64)
-    np.add.at(total, pair, tokens)
-    requests = np.unique(np.stack([pair, row]), axis=1)[0]
+    codes, pair = np.unique(uses.here * num + uses.there, return_inverse=True)
+    total, first = (np.zeros(len(codes), dtype=np.int64) for _ in range(2))
+    np.add.at(total, pair, uses.tokens)
+    np.add.at(first, pair, uses.tokens * uses.first_pass)
+    requests = np.unique(np.stack([pair, uses.row]), axis=1)[0]
     count = np.bincount(requests, minlength=len(codes))
     order = np.lexsort((codes, -total))
     return tuple(
@@ -86,6 +111,7 @@ def _sums(
             labels.names[codes[i] // num],
             labels.names[codes[i] % num],
             int(total[i]),
+            int(first[i]),
             int(count[i]),
         )
         for i in order

@@ -122,7 +122,9 @@ def sum_up(stages: Stages) -> Analysis:
         fleet=stages.fleet,
     )
     crossing = _tokens_across_models(stages)
-    return replace(analysis, warnings=warnings_for(trace, ledger, analysis.hit_rate, crossing))
+    return replace(
+        analysis, warnings=warnings_for(trace, ledger, stages.workers, analysis.hit_rate, crossing)
+    )
 
 
 def _pairs(stages: Stages) -> SharedPairs | None:

@@ -1,8 +1,9 @@
 """Two sides, A and B, made comparable: what may stand beside what, by which label the change is
 split, the sums for `accounting.diff`, and what a reader must know about them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +20,8 @@ _WORTH_A_WARNING_FRAC = 0.01
 @dataclass(frozen=True, slots=True)
 class Side:
     """One side as it was read. letter: "A" or "B"; name: what was typed. unit: "tokens" or
-    "bytes"; it, `block_size` (tokens) and `block_ids` (whether prompts are block ids) are None
-    where a ledger does not say, or where only lengths are known."""
+    "bytes"; it, `block_size` (tokens), `block_ids` (whether prompts are block ids) and `setting`
+    are None where a ledger does not say, the second and third also where only lengths are known."""
 
     letter: str
     name: str
@@ -29,6 +30,7 @@ class Side:
     unit: str | None
     block_size: int | None
     block_ids: bool | None
+    setting: Mapping[str, Any] | None
     rows: LabelledRows
     warnings: tuple[str, ...] = ()
     skipped: tuple[Problem, ...] = ()
@@ -68,9 +70,18 @@ def compare(a: Side, b: Side, by: By | None) -> Comparison:
     warnings = (
         *_about_settings(a, b),
         *_about_groups(found, chosen),
-        *(f"{side.letter}: {note}" for side in (a, b) for note in side.warnings),
+        *_of_sides(a, b),
     )
     return Comparison(a, b, chosen, by is not None, found, warnings)
+
+
+def differing(here: Mapping[str, Any], there: Mapping[str, Any]) -> str:
+    """The fields of two settings that differ, as "engine lru (unlimited there)"."""
+    return ", ".join(
+        f"{name} {value} ({there.get(name)} there)"
+        for name, value in here.items()
+        if value != there.get(name)
+    )
 
 
 def _check_hit_rate(side: Side) -> None:
@@ -91,6 +102,12 @@ def _check_comparable(a: Side, b: Side) -> None:
         raise InputError(lengths.name, "", cause)
     if None not in (a.unit, b.unit) and a.unit != b.unit:
         cause = f"is counted in {b.unit}, {a.name} in {a.unit}; --tokenizer makes text tokens"
+        raise InputError(b.name, "", cause)
+    if a.setting is not None and b.setting is not None and a.setting != b.setting:
+        cause = (
+            f"was made with {differing(b.setting, a.setting)}: under two settings the change would "
+            "be theirs; make both ledgers under one"
+        )
         raise InputError(b.name, "", cause)
 
 
@@ -129,6 +146,14 @@ def _sums(
     return found
 
 
+def _of_sides(a: Side, b: Side) -> Iterable[str]:
+    """The warnings of both analyses; what is said of both is said once."""
+    both = [note for note in a.warnings if note in b.warnings]
+    yield from (f"A and B: {note}" for note in both)
+    for side in (a, b):
+        yield from (f"{side.letter}: {note}" for note in side.warnings if note not in both)
+
+
 def _about_settings(a: Side, b: Side) -> Iterable[str]:
     """What makes the sides differ beside their traffic."""
     yield from _known_on_one_side(a, b)
@@ -151,7 +176,7 @@ def _about_settings(a: Side, b: Side) -> Iterable[str]:
             for side in (a, b)
         )
         yield f"{told} report their hit, the others' is modelled: part of the change may be that"
-    if a.is_ledger or b.is_ledger:
+    if a.setting is None or b.setting is None:
         yield (
             "a ledger does not say its setting (engine, block size, tokenizer): both sides are "
             "taken to be of the same"

@@ -6,13 +6,14 @@ from numpy.typing import NDArray
 from hitpath.accounting.ledger import Ledger
 from hitpath.accounting.rates import HitRates
 from hitpath.core import ABSENT
-from hitpath.traces.table import Ints, Trace
+from hitpath.traces.table import Ints, Labels, Trace
 
 _FAR_APART = 0.05
+_LOPSIDED = 0.8
 
 
 def warnings_for(
-    trace: Trace, ledger: Ledger, rates: HitRates, tokens_across_models: int
+    trace: Trace, ledger: Ledger, workers: Labels, rates: HitRates, tokens_across_models: int
 ) -> tuple[str, ...]:
     """All that apply, the reader's notes first."""
     found = [*trace.notes, *notes_on_rows(trace)]
@@ -22,6 +23,8 @@ def warnings_for(
             "trace's ids do not tell models apart, KV does (--split-models)"
         )
     found += _about_reports(ledger)
+    found += _about_outputs(trace, ledger)
+    found += _about_load(workers, ledger)
     adapters = ledger.total(ledger.reasons["isolated"]["adapter"])
     if adapters and "isolated" not in ledger.rungs.unknown:
         found.append(
@@ -36,6 +39,38 @@ def warnings_for(
             f"{weighted:.1%}: long prompts hit {'less' if mean > weighted else 'more'} than short"
         )
     return (*found, *notes_on_times(trace))
+
+
+def _about_outputs(trace: Trace, ledger: Ledger) -> list[str]:
+    """Engines keep generated tokens: what that does to a rate without them."""
+    not_stored = ledger.total(ledger.reasons["evicted"]["not_stored"])
+    if not_stored:
+        return [
+            f"{not_stored:,} missed tokens are replies that came back in a later prompt: vLLM and "
+            "SGLang keep generated tokens, so with --outputs insert they hit"
+        ]
+    if np.any(trace.has_output):
+        return []
+    return [
+        "the replies' tokens are not in this trace: where a later prompt repeats one it counts as "
+        "cold, though vLLM and SGLang keep generated tokens: their rate would be higher"
+    ]
+
+
+def _about_load(workers: Labels, ledger: Ledger) -> list[str]:
+    """A router that leaves most workers idle is no router that anybody runs."""
+    num = len(workers.names)
+    load = np.zeros(num, dtype=np.int64)
+    np.add.at(load, workers.codes[ledger.counted], ledger.prompt[ledger.counted])
+    total, most = int(load.sum()), int(load.max())
+    if num < 2 or not total or most / total < max(_LOPSIDED, 1.5 / num):
+        return []
+    idle = int(np.count_nonzero(load == 0))
+    name = workers.names[int(load.argmax())]
+    return [
+        f"{name} served {most / total:.0%} of the prompt tokens, {idle:,} of {num:,} workers "
+        "none: a fleet's router would spread that load, and hit less"
+    ]
 
 
 def notes_on_rows(trace: Trace) -> list[str]:

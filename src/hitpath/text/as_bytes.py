@@ -5,6 +5,8 @@ the head of the reply, as most chat templates do), so that a prompt followed by 
 the beginning of the next turn. Figures from it are in bytes and say so.
 """
 
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -18,8 +20,15 @@ def render_text(prompt: str) -> bytes:
     return prompt.encode()
 
 
+@lru_cache(maxsize=64)
+def _head(role: str) -> bytes:
+    return _HEAD % role.encode()
+
+
 def _content(message: dict[str, Any]) -> bytes:
     content = message.get("content")
+    if isinstance(content, str) and len(message) == 2 and "role" in message:
+        return content.encode()
     head = content.encode() if isinstance(content, str) else b""
     rest = {
         key: value
@@ -29,14 +38,18 @@ def _content(message: dict[str, Any]) -> bytes:
     return head + (msgspec.json.encode(rest) if rest else b"")
 
 
-def render_chat(messages: list[dict[str, Any]], tools: list[Any] | None) -> bytes:
+def render_message(message: dict[str, Any]) -> bytes:
+    """One message as it stands inside a prompt."""
+    return b"".join((_head(str(message.get("role", ""))), _content(message), _END))
+
+
+def render_chat(messages: Sequence[dict[str, Any]], tools: Sequence[Any] | None) -> bytes:
     """Messages (and tools) with the head of the coming reply; JSON keys keep their order."""
     parts = []
     if tools:
-        parts += [_HEAD % b"tools", msgspec.json.encode(tools), _END]
-    for message in messages:
-        parts += [_HEAD % str(message.get("role", "")).encode(), _content(message), _END]
-    parts.append(_HEAD % b"assistant")
+        parts += [_head("tools"), msgspec.json.encode(tools), _END]
+    parts += map(render_message, messages)
+    parts.append(_head("assistant"))
     return b"".join(parts)
 
 

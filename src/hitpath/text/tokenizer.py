@@ -121,5 +121,5 @@ def needed(module: str, package: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        cause = f"needs {package}, which is not installed: pip install 'hitpath[text]'"
+        cause = f"needs {package}, which is not installed: it comes with the extra text (README)"
         raise SettingError(OPTION, cause) from error

@@ -14,7 +14,7 @@ import numpy as np
 from hitpath.core import InputError, Progress
 from hitpath.text.tokenizer import ByteTokenizer, TextTokenizer
 from hitpath.traces.decode import as_input_error
-from hitpath.traces.detect import find_format
+from hitpath.traces.detect import find_format, without_strangers
 from hitpath.traces.files import expand
 from hitpath.traces.hitpath_jsonl import HitpathRows, StrictRow
 from hitpath.traces.mapping import parse_mapping
@@ -60,6 +60,7 @@ def read_trace(
     told = parse_mapping(mapping)
     builder = TraceBuilder(skip_bad_rows, sampler, block_size or DEFAULT_BLOCK_SIZE)
     inputs = open_inputs(arguments, progress) if inputs is None else inputs
+    builder.notes += [source.note for source in inputs if source.note]
     found = [(source, find_format(source, skip_bad_rows, told)) for source in inputs]
     readable = [(source, known) for source, known in found if known is not None]
     if not readable:
@@ -108,7 +109,7 @@ def _own_row(own: HitpathRows, row: Mapping[str, Any], place: str) -> Row:
 
 def open_inputs(arguments: list[str], progress: Progress | None = None) -> list[Input]:
     """The sources that files, folders, globs or `-` name. Raises InputError."""
-    return [Input(source, progress) for source in expand(arguments)]
+    return without_strangers([Input(source, progress) for source in expand(arguments)])
 
 
 def _one_format(readable: list[tuple[Input, Format]]) -> Format:

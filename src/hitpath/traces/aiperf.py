@@ -16,7 +16,7 @@ import msgspec
 from hitpath.core import InputError
 from hitpath.traces.client_results import FAILED, Result, Results, tokens
 from hitpath.traces.conversations import decode_struct
-from hitpath.traces.rows import NO_SYMBOLS, Row, TraceBuilder, check_seconds
+from hitpath.traces.rows import NO_SYMBOLS, Row, TraceBuilder, check_seconds, whole_prompt
 from hitpath.traces.sources import Format, Input, ReadOptions, lines_of
 from hitpath.traces.table import Trace
 
@@ -121,7 +121,7 @@ class _Records:
             prompt_tokens = _count(metrics, "input_sequence_length", place)
         elif row.written is not None and metadata.context_overflow_skip is None:
             # Before 0.12, where this field came in: Anthropic's and Bedrock's rest of the prompt.
-            prompt_tokens += row.written + (row.reported or 0)
+            prompt_tokens = whole_prompt(prompt_tokens, row.reported, row.written)
         return Result(row, place, prompt_tokens)
 
 

@@ -21,7 +21,7 @@ from hitpath.traces.lengths import count_of, count_or_none, seconds_of, seconds_
 from hitpath.traces.prompts import TextPrompts
 from hitpath.traces.rows import NO_SYMBOLS, Row, TraceBuilder
 from hitpath.traces.sources import Format, Input, ReadOptions
-from hitpath.traces.table import Context, Trace
+from hitpath.traces.table import Trace, model_context
 from hitpath.traces.tabular import ParquetTable, rows_of_tables
 from hitpath.traces.values import flag, label, text
 
@@ -152,7 +152,7 @@ class _BasetenRows:
             session=label(cells.get(_PROVIDED), _PROVIDED, place),
             tenant=label(cells.get("org_id"), "org_id", place),
             model=model,
-            context=Context(model=model),
+            context=model_context(model),
             reported=count_or_none(cells, _REPORTED, place),
         )
 

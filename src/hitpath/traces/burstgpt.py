@@ -12,7 +12,7 @@ from typing import Any
 from hitpath.traces.lengths import count_of, seconds_of, seconds_or_none
 from hitpath.traces.rows import NO_SYMBOLS, Row, TraceBuilder
 from hitpath.traces.sources import Format, Input, ReadOptions
-from hitpath.traces.table import Context, Trace
+from hitpath.traces.table import Trace, model_context
 from hitpath.traces.tabular import rows_of_tables
 from hitpath.traces.values import label
 
@@ -49,7 +49,7 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
             finish_s=None if elapsed_s is None else arrival_s + elapsed_s,
             session=label(cells.get(_SESSION), _SESSION, place),
             model=model,
-            context=Context(model=model),
+            context=model_context(model),
         )
         assert row.output_tokens is not None
         failed += row.output_tokens == 0

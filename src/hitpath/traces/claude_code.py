@@ -17,9 +17,9 @@ import msgspec
 from hitpath.core import InputError
 from hitpath.traces.conversations import iso_seconds, rows_of
 from hitpath.traces.decode import as_input_error
-from hitpath.traces.rows import NO_SYMBOLS, Row, TraceBuilder, check_tokens
+from hitpath.traces.rows import NO_SYMBOLS, Row, TraceBuilder, check_tokens, whole_prompt
 from hitpath.traces.sources import Format, Input, ReadOptions
-from hitpath.traces.table import Context, Trace
+from hitpath.traces.table import Trace, model_context
 
 NAME = "claude-code"
 _MARKS = {"sessionId", "leafUuid", "parentUuid", "messageId", "isSidechain"}
@@ -197,9 +197,7 @@ def _call_of(text: bytes, place: str) -> _Call:
         told_parts = [check_tokens(n, "message.usage.cache_creation", place)
                       for n in parts if n is not None]  # fmt: skip
         written = sum(told_parts) if told_parts else None
-    prompt = None
-    if None not in (usage.input_tokens, usage.cache_read_input_tokens, written):
-        prompt = (usage.input_tokens or 0) + (usage.cache_read_input_tokens or 0) + (written or 0)
+    prompt = whole_prompt(usage.input_tokens, usage.cache_read_input_tokens, written)
     arrival_s = iso_seconds(line.timestamp, "timestamp", place)
     return _Call(place, line, arrival_s, prompt, written)
 
@@ -215,7 +213,7 @@ def _row(call: _Call, number: int) -> Row:
         output_tokens=message.usage.output_tokens,
         session=_session(line),
         model=message.model,
-        context=Context(model=message.model),
+        context=model_context(message.model),
         reported=message.usage.cache_read_input_tokens,
         written=call.written,
     )

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from functools import partial
 
 import msgspec
-import numpy as np
 
 from hitpath.core import InputError
 from hitpath.traces.blocks import check_block_size, check_num_ids
 from hitpath.traces.decode import as_input_error
-from hitpath.traces.rows import Row, TraceBuilder, check_seconds, check_tokens, symbols_from
+from hitpath.traces.integers import IdParser
+from hitpath.traces.rows import Row, TraceBuilder, check_seconds, check_tokens
 from hitpath.traces.sources import Format, Input, ReadOptions
-from hitpath.traces.table import Context, Trace
+from hitpath.traces.table import Trace, model_context
 
 NAME = "coding-agent"
 
@@ -32,7 +32,7 @@ class _Entry(msgspec.Struct, kw_only=True, rename={"kind": "type", "num_in": "in
     kind: str = ""
     num_in: int | None = None
     out: int | None = None
-    hash_ids: list[int] | None = None
+    hash_ids: msgspec.Raw = msgspec.Raw()
     model: str | None = None
     api_time: int | float | None = None
     agent_id: str | None = None
@@ -58,6 +58,8 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
     """All sessions, one a file. Raises InputError."""
     block_size: int | None = None
     scopes: dict[str, int] = {}
+    ids = IdParser(sum(i.size_bytes for i in inputs))
+    builder.prompts_in_sequence = True
     for source in inputs:
         name = source.name
         try:
@@ -74,7 +76,7 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
         block_size = session.block_size
         local = session.hash_id_scope != "global"
         scope = scopes.setdefault(name if local else "", len(scopes))
-        _SessionRows(session, name, scope, builder).add_all()
+        _SessionRows(session, name, scope, builder, ids).add_all()
     builder.notes.append(
         f"{len(inputs):,} sessions with clocks of their own: taken one after the other"
     )
@@ -84,7 +86,10 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
 class _SessionRows:
     """Flattens one session: parents' clocks are added up, ids name the path of the request."""
 
-    def __init__(self, session: _Session, name: str, scope: int, builder: TraceBuilder) -> None:
+    def __init__(
+        self, session: _Session, name: str, scope: int, builder: TraceBuilder, ids: IdParser
+    ) -> None:
+        self._ids = ids
         self._session = session
         self._name = name
         self._scope = scope
@@ -106,7 +111,7 @@ class _SessionRows:
                 continue
             if entry.requests is not None:
                 agent = f"{session}/{entry.agent_id or i}"
-                if entry.hash_ids is not None:
+                if _has_ids(entry):
                     # It is a request as well as what it holds.
                     own = partial(self._row, entry, here, start_s, f"{label}/{i}", session)
                     self._builder.attempt(own, self._name)
@@ -116,20 +121,19 @@ class _SessionRows:
             self._builder.attempt(make, self._name)
 
     def _row(self, entry: _Entry, here: str, start_s: float, row_id: str, session: str) -> Row:
-        for field_name, value in (("in", entry.num_in), ("hash_ids", entry.hash_ids)):
-            if value is None:
-                raise InputError(self._name, f"{here}.{field_name}", "missing")
-        assert entry.num_in is not None
-        assert entry.hash_ids is not None
+        if entry.num_in is None or not _has_ids(entry):
+            missing = "in" if entry.num_in is None else "hash_ids"
+            raise InputError(self._name, f"{here}.{missing}", "missing")
         prompt_tokens = check_tokens(entry.num_in, f"{here}.in", self._name)
         ids_field = f"{here}.hash_ids"
         size = self._session.block_size
-        check_num_ids(len(entry.hash_ids), prompt_tokens, size, ids_field, self._name)
+        prompt = self._ids.parse(entry.hash_ids, ids_field, self._name)
+        check_num_ids(len(prompt), prompt_tokens, size, ids_field, self._name)
         arrival_s = check_seconds(start_s, f"{here}.t", self._name)
         return Row(
             id=row_id,
             arrival_s=arrival_s,
-            prompt=symbols_from(entry.hash_ids, np.uint64, ids_field, self._name),
+            prompt=prompt,
             prompt_tokens=prompt_tokens,
             output_tokens=None
             if entry.out is None
@@ -140,10 +144,14 @@ class _SessionRows:
             session=session,
             tenant=self._session.id,
             model=entry.model,
-            context=Context(model=entry.model),
+            context=model_context(entry.model),
             scope=self._scope,
             clock=self._session.id,
         )
+
+
+def _has_ids(entry: _Entry) -> bool:
+    return bytes(entry.hash_ids) not in (b"", b"null")
 
 
 FORMAT = Format(NAME, "coding-agent session JSON", recognises, read)

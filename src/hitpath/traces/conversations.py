@@ -5,22 +5,23 @@ messages rendered turn by turn so that each prompt continues the one before.
 import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
-import numpy as np
 
 from hitpath.core import InputError
-from hitpath.text.as_bytes import render_chat
+from hitpath.text.as_bytes import render_chat, render_message, render_reply
 from hitpath.traces.decode import as_input_error
-from hitpath.traces.prompts import TextPrompts
+from hitpath.traces.prompts import TextPrompts, symbols_of_bytes
 from hitpath.traces.rows import Symbols, TraceBuilder, check_seconds
 from hitpath.traces.sources import Input
 from hitpath.traces.table import Trace
 
 Message = dict[str, Any]
+T = TypeVar("T")
 
 _HEAD = render_chat([], None)
+_SHORT_FORM = {"role", "content"}
 _DROPPED = ("cache_control", "annotations", "logprobs")
 _NUMBER = re.compile(r"\d{1,20}(\.\d{1,9})?")
 _UNITS = ((1e17, 1e9, "ns"), (1e14, 1e6, "us"), (1e11, 1e3, "ms"), (0.0, 1.0, "s"))
@@ -29,6 +30,9 @@ _list_of_raw = msgspec.json.Decoder(list[msgspec.Raw])
 
 def rows_of(source: Input) -> Iterator[tuple[str, bytes]]:
     """(place, JSON text) of each row: a line, or an element of an array; or the one document."""
+    if source.is_array:
+        yield from source.elements()
+        return
     first = next(source.peek(), None)
     if first is not None and first[1].lstrip()[:1] in (b"[", b"{") and not _is_json(first[1]):
         document = source.document()
@@ -96,13 +100,12 @@ def plain_message(message: Message) -> Message:
     return {**message, "content": blocks}
 
 
-def render_message(message: Message) -> bytes:
-    """One message as it stands inside a prompt."""
-    return render_chat([message], None)[: -len(_HEAD)]
-
-
 def render_replies(replies: Sequence[Message]) -> bytes:
     """Replies as they stand in the next turn's prompt, after the head that ends this one."""
+    if len(replies) == 1 and replies[0].keys() <= _SHORT_FORM:
+        content = replies[0].get("content")
+        if isinstance(content, str) and replies[0].get("role", "assistant") == "assistant":
+            return render_reply(content, chat=True)
     kept = [
         plain_message(
             {"role": "assistant"}
@@ -117,20 +120,16 @@ def render_replies(replies: Sequence[Message]) -> bytes:
 
 def as_symbols(render: Callable[[], bytes], name: str, place: str) -> Symbols:
     """Rendered text, a symbol a byte. Raises InputError for what cannot be rendered."""
-    return _symbols(_rendered(render, name, place))
+    return symbols_of_bytes(_rendered(lambda _: render(), None, name, place))
 
 
-def _rendered(render: Callable[[], bytes], name: str, place: str) -> bytes:
+def _rendered(render: Callable[[T], bytes], what: T, name: str, place: str) -> bytes:
     try:
-        return render()
+        return render(what)
     except UnicodeEncodeError as error:
         raise InputError(place, name, f"not valid Unicode: {error.reason}") from error
     except (OverflowError, RecursionError, TypeError, ValueError) as error:
         raise InputError(place, name, f"cannot be rendered: {error}") from error
-
-
-def _symbols(text: bytes) -> Symbols:
-    return np.frombuffer(text, dtype=np.uint8).astype(np.uint32)
 
 
 def answer(
@@ -141,7 +140,7 @@ def answer(
     if not replies:
         return None
     if prompts.in_bytes:
-        return as_symbols(lambda: render_replies(replies), name, place)
+        return symbols_of_bytes(_rendered(render_replies, replies, name, place))
     content = replies[0].get("content")
     more = any(replies[0].get(name) for name in ("tool_calls", "reasoning_content"))
     if len(replies) > 1 or not isinstance(content, str) or more:
@@ -161,7 +160,7 @@ class Conversation:
         self._prompts = prompts
         self._session = session
         self._field = field
-        self._text = b""
+        self._text = bytearray()
         self._messages: list[Message] = []
         self._names: list[str] = []
 
@@ -172,27 +171,43 @@ class Conversation:
         """The next message. Raises InputError for what cannot be rendered as bytes."""
         self._names.append(name)
         if self._prompts.in_bytes:
-            self._text += _rendered(lambda: render_message(message), name, place)
+            self._text += _rendered(render_message, message, name, place)
         else:
             self._messages.append(message)
+
+    def reply(self, message: Message, name: str, place: str) -> Symbols | None:
+        """The next message, which is the assistant's and text alone, and as `answer` gives it."""
+        if not self._prompts.in_bytes:
+            self.add(message, name, place)
+            return answer(self._prompts, [message], name, place)
+        self._names.append(name)
+        text = _rendered(render_message, message, name, place)
+        self._text += text
+        return symbols_of_bytes(text)[len(_HEAD) :]
 
     def prompt(self, place: str) -> Symbols:
         """All messages so far, with the head of the coming reply. Raises InputError."""
         if self._prompts.in_bytes:
-            return _symbols(self._text + _HEAD)
+            return symbols_of_bytes(b"".join((self._text, _HEAD)))
         return self._prompts.chat(
             self._messages, None, self._session, self._field, place, self._names
         )
 
 
 class Clock:
-    """Arrival times of a trace that may have none: then the number of the row stands for it."""
+    """Arrival times of a trace that may have none: then the number of the row stands for it.
+
+    A trace has one unit: that which the size of its first number shows. A number whose size shows
+    another is refused, for either may be what was meant.
+    """
 
     def __init__(self) -> None:
         self._count = 0
         self._timed: bool | None = None
         self._first = ""
-        self._units: dict[str, int] = {}
+        self._unit = ""
+        self._first_number = ""
+        self._num_numbers = 0
 
     def arrival_s(self, value: int | float | str | None, name: str, place: str) -> float:
         """Seconds; raises InputError for no time, or for one where the first row has none."""
@@ -215,8 +230,17 @@ class Clock:
         per_s, unit = next(
             (per, unit) for least, per, unit in _UNITS if value >= least or not least
         )
-        self._units[unit] = self._units.get(unit, 0) + 1
-        return check_seconds(value / per_s, name, place)
+        seconds = check_seconds(value / per_s, name, place)
+        if not self._num_numbers:
+            self._unit, self._first_number = unit, place
+        elif unit != self._unit:
+            cause = (
+                f"{value:.15g} would be {unit} by its size, but {self._first_number} is in "
+                f"{self._unit}: one unit a trace"
+            )
+            raise InputError(place, name, cause)
+        self._num_numbers += 1
+        return seconds
 
     def add_note(self, builder: TraceBuilder) -> None:
         """What the analysis should say of these times."""
@@ -225,9 +249,11 @@ class Clock:
                 "no times in this trace: the order of the rows is the order of arrival"
             )
             builder.has_times = False
-        if self._units:
-            told = ", ".join(f"{unit} in {n:,} rows" for unit, n in self._units.items())
-            builder.notes.append(f"times are numbers without a unit; taken by their size as {told}")
+        if self._num_numbers:
+            builder.notes.append(
+                "times are numbers without a unit; taken by the first one's size as "
+                f"{self._unit} in {self._num_numbers:,} rows"
+            )
 
 
 def iso_seconds(value: str, name: str, place: str) -> float:
@@ -236,7 +262,7 @@ def iso_seconds(value: str, name: str, place: str) -> float:
         moment = datetime.fromisoformat(value)
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
-        seconds = (moment - datetime.fromtimestamp(0, UTC)).total_seconds()
+        seconds = moment.timestamp()
     except (ValueError, OverflowError) as error:
         raise InputError(place, name, f"{value!r} is not an ISO 8601 time") from error
     return check_seconds(seconds, name, place)

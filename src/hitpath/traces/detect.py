@@ -1,6 +1,7 @@
 """Finding out by content which format a source is of, before any reader sees it."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,8 @@ from hitpath.traces import (
     vllm_request_log,
 )
 from hitpath.traces.decode import decode_outline
+from hitpath.traces.engine_logs.other_metrics import other_metrics
+from hitpath.traces.folders import nothing_in
 from hitpath.traces.mapping_hints import example_for
 from hitpath.traces.sources import Format, Input
 from hitpath.traces.tabular import CsvTable, ParquetTable, header_of, is_parquet
@@ -70,6 +73,10 @@ FORMATS: tuple[Format, ...] = (
 
 
 _JSON_BEGINS = (b"{", b"[")
+_NO_FORMAT = (
+    "not a format that hitpath knows: no JSON lines, no table, no log with requests or statistics "
+    "(docs/trace-format.md lists them)"
+)
 _NAME = re.compile(r"[^\W\d][^{}\[\]=]{0,63}")
 _MOST_NAMES = 20
 
@@ -89,6 +96,8 @@ def find_format(
         if found is None:
             raise _unknown_table(source.name, columns)
         return found
+    if source.is_array:
+        return mapped.FORMAT if mapping is not None else _of_array(source, skip_bad_rows)
     first = next(source.peek(), None)
     if first is None:
         return None
@@ -123,7 +132,7 @@ def statistics_in(inputs: Sequence[Input]) -> bool:
 
 def _is_statistics(source: Input) -> bool | None:
     """None for an empty source."""
-    if is_parquet(source):
+    if source.is_array or is_parquet(source):
         return False
     first = next(source.peek(), None)
     if first is None:
@@ -134,12 +143,31 @@ def _is_statistics(source: Input) -> bool | None:
     return header is None or _format_of_columns(header[0]) is None
 
 
+def _of_array(source: Input, skip_bad_rows: bool) -> Format | None:
+    """By the first element that is JSON."""
+    first: InputError | None = None
+    for place, text in source.peek_elements():
+        try:
+            value = decode_outline(text, place)
+        except InputError as problem:
+            if not skip_bad_rows:
+                raise
+            first = first or problem
+        else:
+            return _format_of([value], place.rpartition("[")[0])
+    source.problem = first
+    return None
+
+
 def _of_text(problem: InputError, source: Input, skip_bad_rows: bool) -> Format | None:
     """The first line is no JSON: a log, the header of a table, or what `_in_spite_of` makes
     of it."""
     if vllm_request_log.stands_in(source):
         return vllm_request_log.FORMAT
-    header = header_of(next(source.peek())[1])
+    line = next(source.peek())[1]
+    if line.lstrip()[:1] not in _JSON_BEGINS:
+        problem = InputError(problem.place, "", _NO_FORMAT)
+    header = header_of(line)
     if header is not None:
         found = _format_of_columns(header[0])
         if found is not None:
@@ -149,7 +177,43 @@ def _of_text(problem: InputError, source: Input, skip_bad_rows: bool) -> Format 
             problem = _unknown_table(problem.place, header[0])
     if engine_logs.is_engine_log(source):
         return engine_logs.FORMAT
+    told = other_metrics(source)
+    if told is not None:
+        raise InputError(source.name, "", told)
     return _in_spite_of(problem, source, skip_bad_rows)
+
+
+def without_strangers(inputs: list[Input]) -> list[Input]:
+    """Without those texts of folders that are neither a log nor a trace; the first input that stays
+    has a note of them. Raises InputError for a folder of which none stays."""
+    kept: list[Input] = []
+    strangers: list[Input] = []
+    for source in inputs:
+        (kept if not source.is_perhaps or _is_known(source) else strangers).append(source)
+    texts = Counter(source.path.parent for source in strangers if source.path is not None)
+    for source in kept:
+        if source.path is not None:
+            texts.pop(source.path.parent, None)
+    for folder, count in texts.items():
+        raise nothing_in(folder, count)
+    if strangers:
+        named = [source.name for source in strangers]
+        more = f" and {len(named) - _MOST_NAMES:,} more" if len(named) > _MOST_NAMES else ""
+        kept[0].note = (
+            f"{len(named):,} texts of the folder are neither a log nor a trace that hitpath knows: "
+            f"passed over ({', '.join(named[:_MOST_NAMES])}{more})"
+        )
+    return kept
+
+
+def _is_known(source: Input) -> bool:
+    """Whether a text is a log or a trace. Raises InputError for one that cannot be read."""
+    if not source.is_array:
+        next(source.peek(), None)
+    try:
+        return bool(_is_statistics(source)) or find_format(source, False) is not None
+    except InputError:
+        return False
 
 
 def _mapped(source: Input, line: bytes, place: str) -> Format:

@@ -14,6 +14,8 @@ from hitpath.traces.request_bodies import Content
 from hitpath.traces.rows import check_seconds, check_tokens
 
 _decoder = cache(msgspec.json.Decoder)
+_STRING, _ANY = msgspec.json.Decoder(str), msgspec.json.Decoder(Any)
+_MOMENT = msgspec.json.Decoder(int | float | str)
 _ERRORS = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 _DIGITS = 13
 """A count of more digits is beyond every limit."""
@@ -46,16 +48,22 @@ class Fields:
             raise as_input_error(error, place) from error
 
     def _told(self, names: tuple[str, ...]) -> tuple[str, bytes] | None:
-        found = ((name, bytes(self._raw[name])) for name in names if name in self._raw)
-        return next(((name, raw) for name, raw in found if raw != b"null"), None)
+        for name in names:
+            raw = self._raw.get(name)
+            if raw is not None and (text := bytes(raw)) != b"null":
+                return name, text
+        return None
 
     def get(self, kind: Any, *names: str) -> Any:
         """The first of these that the row has, as `kind`; None where it has none."""
+        return self._decoded(_decoder(kind), names)
+
+    def _decoded(self, decoder: msgspec.json.Decoder[Any], names: tuple[str, ...]) -> Any:
         told = self._told(names)
         if told is None:
             return None
         try:
-            return _decoder(kind).decode(told[1])
+            return decoder.decode(told[1])
         except _ERRORS as error:
             problem = as_input_error(error, self.place)
             name = ".".join(filter(None, (told[0], problem.field)))
@@ -69,17 +77,17 @@ class Fields:
     def text(self, *names: str) -> str | None:
         """A string; an empty one is absent (these tools write "" for what is not set)."""
         for name in names:
-            if found := self.get(str, name):
+            if found := self._decoded(_STRING, (name,)):
                 return str(found)
         return None
 
     def count(self, *names: str) -> int | None:
         """A number of tokens, as JSON's integer or (ClickHouse) as a string of digits."""
-        return as_count(self.get(Any, *names), names[0], self.place)
+        return as_count(self._decoded(_ANY, names), names[0], self.place)
 
     def seconds(self, *names: str) -> float | None:
         """A moment: seconds since 1970, or ISO 8601."""
-        told = self.get(int | float | str, *names)
+        told = self._decoded(_MOMENT, names)
         if told is None or told == "":
             return None
         if isinstance(told, str):
@@ -96,7 +104,7 @@ class Fields:
     def json(self, *names: str) -> Any:
         """Any value; a string that holds a JSON object or array as what it holds."""
         if names not in self._seen:
-            self._seen[names] = unfolded(self.get(Any, *names))
+            self._seen[names] = unfolded(self._decoded(_ANY, names))
         return self._seen[names]
 
     def object(self, *names: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from hitpath.traces.prompts import TextPrompts
 from hitpath.traces.request_bodies import Content, Counts, chat_prompt, take_replies
 from hitpath.traces.rows import NO_SYMBOLS, Row, Symbols, TraceBuilder
 from hitpath.traces.sources import Input, ReadOptions
-from hitpath.traces.table import Context, Trace
+from hitpath.traces.table import Context, Trace, model_context
 
 
 @dataclass(slots=True)
@@ -118,7 +118,7 @@ class ExportRows:
             session=call.session,
             tenant=call.tenant,
             model=call.model,
-            context=Context(model=call.model),
+            context=model_context(call.model),
             reported=call.counts.hit,
             written=call.counts.written,
         )

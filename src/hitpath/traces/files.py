@@ -6,7 +6,10 @@ Reads only; decompresses while streaming, so a large trace never stands in memor
 import glob
 import gzip
 import io
+import re
+import shlex
 import sys
+import weakref
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,41 +18,28 @@ from pathlib import Path
 from typing import IO, cast
 
 from hitpath.core import InputError, Progress, one_line
+from hitpath.traces.folders import is_log, traces_in
+from hitpath.traces.json_array import elements
 
 STDIN = "-"
-_SUFFIXES = (".jsonl", ".json", ".ndjson", ".traj")
-_TABLES = (".csv", ".tsv", ".parquet")
-_COMPRESSED = (".gz", ".zst")
+_URL = re.compile(r"(?i)https?://.")
 _CHUNK_BYTES = 1 << 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One input file, or standard input; `name` is how messages call it."""
+    """One input file, or standard input; `name` is how messages call it. is_perhaps: a text of a
+    folder, which is read only if its content is that of a log."""
 
     name: str
     path: Path | None
+    is_perhaps: bool = False
 
     @property
     def size_bytes(self) -> int:
         """Bytes on disk; 0 for standard input."""
         return self.path.stat().st_size if self.path is not None else 0
-
-
-def _is_named(path: Path, suffixes: tuple[str, ...]) -> bool:
-    name = path.name.lower()
-    for ending in _COMPRESSED:
-        name = name.removesuffix(ending)
-    return path.is_file() and name.endswith(suffixes)
-
-
-def _traces_in(folder: Path) -> list[Path]:
-    """A folder's JSON files; its tables only where it has none of them, for a table beside
-    traces is more often a result than a trace."""
-    entries = sorted(folder.iterdir())
-    traces = [path for path in entries if _is_named(path, _SUFFIXES)]
-    return traces or [path for path in entries if _is_named(path, _TABLES)]
 
 
 def expand(arguments: list[str]) -> list[Source]:
@@ -63,8 +53,13 @@ def expand(arguments: list[str]) -> list[Source]:
             found.setdefault(None, Source("stdin", None))
             continue
         try:
+            of_folder = Path(argument).is_dir()
             for member in _members(argument):
-                found.setdefault(member.resolve(), Source(one_line(str(member)), member))
+                is_perhaps = of_folder and is_log(member)
+                source = Source(one_line(str(member)), member, is_perhaps)
+                before = found.setdefault(member.resolve(), source)
+                if before.is_perhaps and not is_perhaps:  # also named by itself
+                    found[member.resolve()] = source
         except (OSError, RuntimeError, ValueError) as error:
             raise InputError(argument, "", f"cannot be read: {_cause(error)}") from error
     return list(found.values())
@@ -78,13 +73,12 @@ def _members(argument: str) -> list[Path]:
     """The files that one argument names."""
     path = Path(argument)
     if argument and path.is_dir():
-        members = _traces_in(path)
-        if not members:
-            cause = "no .jsonl or .json file in this folder, nor .csv or .parquet"
-            raise InputError(argument, "", cause)
-        return members
+        return traces_in(path)
     if argument and path.exists():
         return [path]
+    if _URL.match(argument):
+        cause = f"is a URL: curl -sL {shlex.quote(argument)} | hitpath analyze -"
+        raise InputError(argument, "", cause)
     if not glob.has_magic(argument):
         raise InputError(argument, "", "no such file or folder")
     members = sorted(Path(p) for p in glob.glob(argument, recursive=True))
@@ -120,40 +114,85 @@ def _told_as_input_error(source: Source, line: list[int]) -> Iterator[None]:
         raise InputError(source.name, "", f"cannot be read: {_cause(error)}") from error
 
 
-def _raw_lines(source: Source, progress: Progress | None) -> Iterator[bytes]:
-    """Every line with its end, as the stream gives them."""
-    stream = _open_bytes(source)
-    total, done, told = source.size_bytes, 0, 0
-    with stream if source.path is not None else _kept_open(stream):
-        for line in stream:
-            yield line
-            if progress is None:
-                continue
-            done += len(line)
-            if done - told >= _CHUNK_BYTES:
-                progress(f"reading {source.name}", done, total)
-                told = done
-    if progress is not None:
-        progress(f"reading {source.name}", total, total)
+class Stream:
+    """The bytes of a source, once: as lines, or (behind `beginning`) as the elements of an array.
 
-
-@contextmanager
-def _kept_open(stream: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Standard input is not ours to close."""
-    yield stream
-
-
-def lines(source: Source, progress: Progress | None = None) -> Iterator[tuple[int, bytes]]:
-    """(line number from 1, line with its end) for every line; no byte order mark.
-
-    Raises InputError where the file cannot be opened, read or decompressed.
+    All raise InputError where the source cannot be opened, read or decompressed.
     """
-    at = [1]
-    with _told_as_input_error(source, at):
-        for number, line in enumerate(_raw_lines(source, progress), 1):
-            at[0] = number
-            yield number, line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
-        at[0] += 1
+
+    def __init__(self, source: Source, progress: Progress | None = None) -> None:
+        self._source = source
+        self._progress = progress
+        self._opened: IO[bytes] | None = None
+        self._done = self._told = 0
+
+    def _stream(self) -> IO[bytes]:
+        if self._opened is None:
+            self._opened = _open_bytes(self._source)
+            if self._source.path is not None:  # standard input is not ours to close
+                self._close = weakref.finalize(self, self._opened.close)
+        return self._opened
+
+    def _end(self) -> None:
+        if self._source.path is not None:
+            self._close()
+        if self._progress is not None:
+            total = self._source.size_bytes
+            self._progress(f"reading {self._source.name}", total, total)
+
+    def _tell(self, num_bytes: int) -> None:
+        self._done += num_bytes
+        if self._progress is not None and self._done - self._told >= _CHUNK_BYTES:
+            self._progress(f"reading {self._source.name}", self._done, self._source.size_bytes)
+            self._told = self._done
+
+    def beginning(self) -> bytes:
+        """Some bytes from the beginning, which are still there to be read."""
+        with _told_as_input_error(self._source, [1]):
+            peek = getattr(self._stream(), "peek", None)
+            return b"" if peek is None else bytes(peek(_CHUNK_BYTES))
+
+    def _raw_lines(self) -> Iterator[bytes]:
+        if self._progress is None:
+            yield from self._stream()
+        else:
+            for line in self._stream():
+                yield line
+                self._tell(len(line))
+        self._end()
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """(line number from 1, line with its end) for every line; no byte order mark."""
+        at = [1]
+        with _told_as_input_error(self._source, at):
+            numbered = enumerate(self._raw_lines(), 1)
+            for at[0], line in numbered:
+                yield 1, line.removeprefix(_BYTE_ORDER_MARK)
+                break
+            for at[0], line in numbered:
+                yield at[0], line
+            at[0] += 1
+
+    def elements(self) -> Iterator[tuple[str, bytes]]:
+        """See json_array.elements."""
+        with _told_as_input_error(self._source, [1]):
+            yield from elements(self, self._source.name)
+            self._end()
+
+    def read(self, size: int) -> bytes:
+        """At most so many bytes, none at the end."""
+        found = self._stream().read(size)
+        self._tell(len(found))
+        return found
+
+    def readline(self) -> bytes:
+        """Up to the end of a line."""
+        return self._stream().readline()
+
+
+def lines(source: Source) -> Iterator[tuple[int, bytes]]:
+    """The lines of a source, see Stream.lines."""
+    return Stream(source).lines()
 
 
 def filled(numbered: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:

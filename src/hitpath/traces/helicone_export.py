@@ -3,10 +3,12 @@
 Source: Helicone/helicone (llm-mapper/types.ts HeliconeRequest, jawn LoggingHandler and request
 store, packages/cost/usage), 2025. The provider's own usage in `response_body` tells what its
 counts include. The columns do not: `prompt_tokens` of Anthropic excludes the cached tokens in
-every version, of others in some only, and 0 stands for "not told". A `cache_reference_id` names
-Helicone's own cache of responses: such a call reached no engine.
+every version, of others in some only, and 0 stands for "not told" too: it is a count only beside
+one above 0. A `cache_reference_id` names Helicone's own cache of responses: such a call reached
+no engine.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -20,7 +22,7 @@ from hitpath.traces.export_fields import (
 )
 from hitpath.traces.exports import Call, ExportRows
 from hitpath.traces.request_bodies import Content, Counts, Usage, counts_of
-from hitpath.traces.rows import TraceBuilder, check_seconds
+from hitpath.traces.rows import TraceBuilder, check_seconds, whole_prompt
 from hitpath.traces.sources import Format, Input, ReadOptions
 from hitpath.traces.table import Trace
 
@@ -28,6 +30,11 @@ NAME = "helicone"
 _WRAPPERS = ("data",)
 _NOT_CACHED = (None, "00000000-0000-0000-0000-000000000000")
 _SUCCESSES = range(200, 300)
+_UNTOLD = (
+    "rows of Anthropic have no count above 0 in the columns of the cache and no usage of the "
+    "response: Helicone writes 0 also for what was not told, so neither their hit nor their whole "
+    "prompt is known"
+)
 
 
 def recognises(value: object) -> bool:
@@ -39,12 +46,15 @@ def recognises(value: object) -> bool:
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All requests. Raises InputError."""
     rows = ExportRows(NAME, builder, options)
+    found: Counter[str] = Counter()
     for source in inputs:
-        rows.read(source, _WRAPPERS, partial(_call, rows))
+        rows.read(source, _WRAPPERS, partial(_call, rows, found))
+    if found[_UNTOLD]:
+        builder.notes.append(f"{found[_UNTOLD]:,} {_UNTOLD}")
     return rows.build()
 
 
-def _call(rows: ExportRows, row: Fields) -> Call | None:
+def _call(rows: ExportRows, found: Counter[str], row: Fields) -> Call | None:
     if row.text("cache_reference_id") not in _NOT_CACHED:
         rows.leave_out(
             row.place,
@@ -62,7 +72,7 @@ def _call(rows: ExportRows, row: Fields) -> Call | None:
     return Call(
         id=row.text("request_id"),
         arrival_s=start_s,
-        counts=_counts(row),
+        counts=_counts(row, found),
         text=text,
         why_no_text=why_no_text,
         replies=stored_replies(row.json("response_body")) if text is not None else [],
@@ -85,23 +95,31 @@ def _text(row: Fields) -> tuple[Content | str | None, str]:
     return found, "" if found is not None else "request_body is no prompt that can be read"
 
 
-def _counts(row: Fields) -> Counts:
+def _counts(row: Fields, found: Counter[str]) -> Counts:
     """From the response's usage; from the columns only what they tell in every version."""
-    usage = row.object("response_body").get("usage")
-    if isinstance(usage, dict) and usage:
-        told = counts_of(converted(usage, Usage, "response_body.usage", row.place), row.place)
-        details = usage.get("prompt_tokens_details")
-        if isinstance(details, dict) and "cache_write_details" in details and told.prompt:
-            # Helicone's gateway made this usage: its prompt_tokens leave the writes out.
-            return Counts(told.prompt + (told.written or 0), told.hit, told.written)
-        return told
-    told_tokens = row.count("prompt_tokens") or 0
-    hit = row.count("prompt_cache_read_tokens") or 0
-    written = row.count("prompt_cache_write_tokens") or 0
-    if (row.text("provider") or "").upper() == "ANTHROPIC":
-        prompt = told_tokens + hit + written
-        return Counts(prompt, hit, written) if prompt else Counts()
-    return Counts(None if hit or written else told_tokens or None)
+    response = row.object("response_body")
+    for name in ("usage", "usageMetadata"):
+        usage = response.get(name)
+        if isinstance(usage, dict) and usage:
+            return _counts_of_usage(usage, f"response_body.{name}", row.place)
+    told_tokens = row.count("prompt_tokens")
+    hit = row.count("prompt_cache_read_tokens")
+    written = row.count("prompt_cache_write_tokens")
+    if (row.text("provider") or "").upper() != "ANTHROPIC":
+        return Counts(None if hit or written else told_tokens or None)
+    if not hit and not written:
+        found[_UNTOLD] += 1
+        return Counts()
+    return Counts(whole_prompt(told_tokens, hit, written), hit, written)
+
+
+def _counts_of_usage(usage: dict[str, Any], name: str, place: str) -> Counts:
+    told = counts_of(converted(usage, Usage, name, place), place)
+    details = usage.get("prompt_tokens_details")
+    if isinstance(details, dict) and "cache_write_details" in details:
+        # Helicone's gateway made this usage: its prompt_tokens leave the writes out, nothing else.
+        return Counts(whole_prompt(told.prompt, 0, told.written), told.hit, told.written)
+    return told
 
 
 def _later(row: Fields, start_s: float, name: str) -> float | None:

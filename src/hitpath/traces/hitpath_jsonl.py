@@ -5,7 +5,7 @@ The prompt is exactly one of `tokens`, `block_keys` (+ `block_size`, `prompt_tok
 messages count as one). Text stands as bytes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -100,7 +100,11 @@ _IDENTITY: dict[str, Identity] = {
     "messages": "text",
     "prompt": "text",
 }
-_KEY_NAMES = {int: "integers", str: "strings", None: ""}
+_KEY_NAMES: dict[type, str] = {int: "integers", str: "strings"}
+_REPORTED_CHECKS: tuple[tuple[str, Callable[..., object]], ...] = (
+    *((f"{name}_tokens", check_tokens) for name in ("prompt", "cached", "cache_write")),
+    *((name, check_seconds) for name in Reported.__struct_fields__ if name.endswith("_s")),
+)
 _OUTPUT_OF = {
     "output_ids": ("tokens",),
     "output_block_keys": ("block_keys",),
@@ -124,8 +128,11 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
     def make_row(line: bytes, place: str) -> Row:
         return rows.make(decoder.decode(line, place), place)
 
+    def units_agree() -> bool:
+        return rows.units_agree
+
     for place, line in lines_of(inputs):
-        builder.attempt(partial(make_row, line, place), place, lambda: rows.units_agree)
+        builder.attempt(partial(make_row, line, place), place, units_agree)
     return rows.build(NAME)
 
 
@@ -147,6 +154,8 @@ class HitpathRows:
         self._segments = SegmentTokens()
         self._scopes: dict[str, int] = {}
         self._whole = _Whole()
+        self._kinds: dict[tuple[bool, ...], str] = {}
+        self._contexts: dict[object, Context] = {}
         self._strings: dict[str, int] = {}
         self._key_type: type[int | str] | None = None
         self.kind: str | None = None
@@ -220,7 +229,7 @@ class HitpathRows:
             model=data.model,
             worker=_name(data.worker),
             turn=data.turn,
-            context=_context(data),
+            context=self._context(data),
             scope=self._scope(data),
             clock=_name(data.clock),
             excluded=data.excluded,
@@ -238,6 +247,29 @@ class HitpathRows:
         return row
 
     def _kind_of(self, data: HitpathRow, place: str) -> str:
+        """The kind of prompt. Rows with the same fields as one that passed need no check."""
+        fields = (
+            data.tokens is not None,
+            data.block_keys is not None,
+            data.messages is not None,
+            data.prompt is not None,
+            data.segments is not None,
+            data.prompt_tokens is not None,
+            data.output_ids is not None,
+            data.output_block_keys is not None,
+            data.reply is not None,
+            data.reply_segments is not None,
+            data.tools is not None,
+            data.id_scope is not None,
+            data.unit == "bytes",
+            self.kind is not None,
+        )
+        kind = self._kinds.get(fields)
+        if kind is None:
+            kind = self._kinds[fields] = self._checked_kind(data, place)
+        return kind
+
+    def _checked_kind(self, data: HitpathRow, place: str) -> str:
         kinds = [kind for kind in _KINDS if getattr(data, kind) is not None]
         if len(kinds) > 1 or (not kinds and data.prompt_tokens is None):
             found = "none" if not kinds else " and ".join(kinds)
@@ -262,11 +294,13 @@ class HitpathRows:
 
     def _check_whole(self, data: HitpathRow, place: str) -> _Whole:
         """What the first row decides for the whole trace."""
-        here = _Whole(
-            data.arrival_s is not None,
-            data.clock is not None,
-            data.model_is_label,
-            data.unit == "bytes",
+        here = _Whole._make(
+            (
+                data.arrival_s is not None,
+                data.clock is not None,
+                data.model_is_label,
+                data.unit == "bytes",
+            )
         )
         if self.kind is not None and here != self._whole:
             name, has = next(
@@ -311,11 +345,13 @@ class HitpathRows:
 
     def _keys(self, keys: list[int | str], name: str, place: str) -> Symbols:
         """Integers as they are; strings numbered as they appear. Not both in one trace."""
-        for i, key in enumerate(keys):
-            if type(key) is not (self._key_type or type(key)):
-                cause = f"{key!r}: the trace's other keys are {_KEY_NAMES[self._key_type]}"
+        if keys:
+            wanted = self._key_type or type(keys[0])
+            if set(map(type, keys)) != {wanted}:
+                i, key = next((i, k) for i, k in enumerate(keys) if type(k) is not wanted)
+                cause = f"{key!r}: the trace's other keys are {_KEY_NAMES[wanted]}"
                 raise InputError(place, f"{name}[{i}]", cause)
-            self._key_type = type(key)
+            self._key_type = wanted
         if self._key_type is str:
             numbers = self._strings
             keys = [numbers.setdefault(str(key), len(numbers)) for key in keys]
@@ -360,6 +396,21 @@ class HitpathRows:
         except OverflowError as error:
             raise InputError(place, name, str(error)) from error
         return np.concatenate(tokens) if tokens else np.zeros(0, dtype=np.uint32)
+
+    def _context(self, data: HitpathRow) -> Context:
+        """The same object for rows that say the same."""
+        key = (data.model, None if data.context is None else tuple(data.context.items()))
+        known = self._contexts.get(key)
+        if known is None:
+            told = {k: str(v) for k, v in (data.context or {}).items() if v is not None}
+            known = self._contexts[key] = Context(
+                model=told.pop("model", data.model),
+                salt=told.pop("salt", None),
+                adapter=told.pop("adapter", None),
+                media_salt=told.pop("media_salt", None),
+                others=tuple(sorted(told.items())),
+            )
+        return known
 
     @staticmethod
     def _from_lengths(data: HitpathRow, place: str) -> tuple[Symbols, Symbols | None]:
@@ -409,22 +460,19 @@ class HitpathRows:
 
     def _take_reported(self, row: Row, reported: Reported, place: str) -> None:
         """Cached tokens, and the prompt as the engine counted it where its counting is known."""
-        for name in ("prompt_tokens", "cached_tokens", "cache_write_tokens"):
+        for name, check in _REPORTED_CHECKS:
             value = getattr(reported, name)
             if value is not None:
-                check_tokens(value, f"reported.{name}", place)
-        for tier, value in (reported.cached_by_tier or {}).items():
-            check_tokens(value, f"reported.cached_by_tier.{tier}", place)
+                check(value, f"reported.{name}", place)
+        if reported.cached_by_tier:
+            for tier, value in reported.cached_by_tier.items():
+                check_tokens(value, f"reported.cached_by_tier.{tier}", place)
+            row.tiers = reported.cached_by_tier
         if reported.cost is not None and not 0 <= reported.cost < float("inf"):
             raise InputError(place, "reported.cost", f"{reported.cost} is no cost")
-        for name in Reported.__struct_fields__:
-            value = getattr(reported, name)
-            if name.endswith("_s") and value is not None:
-                check_seconds(value, f"reported.{name}", place)
         if reported.counting not in (None, "inclusive", "exclusive"):
             cause = f"{reported.counting!r} is neither inclusive nor exclusive"
             raise InputError(place, "reported.counting", cause)
-        row.tiers = dict(reported.cached_by_tier or {})
         row.written = reported.cache_write_tokens
         row.ttft_s = None if reported.ttft_s is None else float(reported.ttft_s)
         row.reported = reported.cached_tokens
@@ -447,17 +495,6 @@ class HitpathRows:
 
 def _name(value: str | int | None) -> str | None:
     return None if value is None else str(value)
-
-
-def _context(data: HitpathRow) -> Context:
-    told = {k: str(v) for k, v in (data.context or {}).items() if v is not None}
-    return Context(
-        model=told.pop("model", data.model),
-        salt=told.pop("salt", None),
-        adapter=told.pop("adapter", None),
-        media_salt=told.pop("media_salt", None),
-        others=tuple(sorted(told.items())),
-    )
 
 
 FORMAT = Format(NAME, "hitpath JSONL", recognises, read)

@@ -15,6 +15,7 @@ from hitpath.traces.decode import as_input_error
 from hitpath.traces.rows import symbols_from
 
 _CHUNK_IDS = 1 << 20
+_TEXT_BYTES = 1 << 16
 _MALFORMED = -1
 _COMMA, _OPEN, _CLOSE, _ZERO, _NINE = (ord(c) for c in ",[]09")
 _SPACE, _TAB = ord(" "), ord("\t")
@@ -30,11 +31,11 @@ def _after_space(text: NDArray[np.uint8], at: int) -> int:
 
 
 @kernel
-def _parse(text: NDArray[np.uint8], out: NDArray[np.uint64]) -> int:
-    """Fill `out` from "[1, 23, 456]"; the number of integers, or _MALFORMED for anything that
-    is not such a list of integers of at most 19 digits (all of those fit 64 bits). The closing
-    bracket at the end stops every loop."""
-    last = len(text) - 1
+def _parse(text: NDArray[np.uint8], size: int, out: NDArray[np.uint64], first: int) -> int:
+    """Fill `out[first:]` from the first `size` bytes of text, "[1, 23, 456]"; the number of
+    integers, or _MALFORMED for anything that is not such a list of integers of at most 19 digits
+    (all of those fit 64 bits). The closing bracket at the end stops every loop."""
+    last = size - 1
     if last < 1 or text[0] != _OPEN or text[last] != _CLOSE:
         return _MALFORMED
     at = _after_space(text, 1)
@@ -49,7 +50,7 @@ def _parse(text: NDArray[np.uint8], out: NDArray[np.uint64]) -> int:
             at += 1
         if at == begin or at - begin > 19 or (at - begin > 1 and text[begin] == _ZERO):
             return _MALFORMED
-        out[count] = value
+        out[first + count] = value
         count += 1
         at = _after_space(text, at)
         if text[at] == _CLOSE:
@@ -69,21 +70,30 @@ class IdParser:
     def __init__(self, text_bytes: int) -> None:
         self._chunk = np.empty(text_bytes // 2, dtype=np.uint64)
         self._used = 0
+        self._make_room(_TEXT_BYTES)
+
+    def _make_room(self, num_bytes: int) -> None:
+        """A copy of the text, for the kernel: an array of every text costs more than copying."""
+        self._text = np.empty(num_bytes, dtype=np.uint8)
+        self._room = memoryview(self._text)  # type: ignore[arg-type]
 
     def parse(self, text: msgspec.Raw, name: str, place: str) -> NDArray[np.uint64]:
         """The ids, uint64. Raises InputError with the entry that is none."""
-        raw = np.frombuffer(text, dtype=np.uint8)
-        most = len(raw) // 2  # an id and its comma or bracket take two bytes at least
+        size = len(text)
+        if size > len(self._text):
+            self._make_room(2 * size)
+        self._room[:size] = text
+        most = size // 2  # an id and its comma or bracket take two bytes at least
         if self._used + most > len(self._chunk):
             self._chunk, self._used = np.empty(max(_CHUNK_IDS, most), dtype=np.uint64), 0
-        room = self._chunk[self._used : self._used + most]
-        count = _parse(raw, room)
+        begin = self._used
+        count = _parse(self._text, size, self._chunk, begin)
         if count == _MALFORMED:
             slowly = self._slowly(text, name, place)
             count = len(slowly)
-            room[:count] = slowly
-        self._used += count
-        return room[:count]
+            self._chunk[begin : begin + count] = slowly
+        self._used = begin + count
+        return self._chunk[begin : begin + count]
 
     @staticmethod
     def _slowly(text: msgspec.Raw, name: str, place: str) -> NDArray[np.uint64]:

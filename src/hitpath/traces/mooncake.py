@@ -22,7 +22,7 @@ from hitpath.traces.decode import RowDecoder
 from hitpath.traces.integers import IdParser
 from hitpath.traces.rows import Row, TraceBuilder, check_seconds, check_tokens
 from hitpath.traces.sources import Format, Input, ReadOptions, lines_of
-from hitpath.traces.table import Trace
+from hitpath.traces.table import Ints, Trace
 
 NAME = "mooncake"
 
@@ -51,7 +51,7 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
     """All rows. Raises InputError or SettingError."""
     decoder = RowDecoder(MooncakeRow, _Strict, builder.ignored_fields)
     ids = IdParser(sum(i.size_bytes for i in inputs))
-    places: list[str] = []
+    builder.prompts_in_sequence = True
     told: dict[int, str] = {}
 
     def make_row(line: bytes, place: str) -> Row:
@@ -71,15 +71,15 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
         )
 
     for place, line in lines_of(inputs):
-        before = len(builder.rows)
         builder.attempt(partial(make_row, line, place), place)
-        places += [place] * (len(builder.rows) - before)
-    size = _block_size(builder, told, options.block_size)
-    _check_rows(builder, places, size)
+    num_ids = np.array([row.num_ids for row in builder.rows], dtype=np.int64)
+    tokens = np.array([row.prompt_tokens for row in builder.rows], dtype=np.int64)
+    size = _block_size(num_ids, tokens, told, options.block_size)
+    _check_rows(builder, num_ids, tokens, size)
     return builder.build(NAME, "chained", size)
 
 
-def _block_size(builder: TraceBuilder, told: dict[int, str], asked: int | None) -> int:
+def _block_size(num_ids: Ints, tokens: Ints, told: dict[int, str], asked: int | None) -> int:
     """The rows' own word, else `--block-size` where they fit it, else what they do fit."""
     if len(told) > 1:
         (first, _), (other, place) = list(told.items())[:2]
@@ -87,8 +87,6 @@ def _block_size(builder: TraceBuilder, told: dict[int, str], asked: int | None) 
     if told:
         ((size, place),) = told.items()
         return check_block_size(size, "block_size", place)
-    num_ids = np.array([row.num_ids for row in builder.rows], dtype=np.int64)
-    tokens = np.array([row.prompt_tokens for row in builder.rows], dtype=np.int64)
     low, high = possible_block_sizes(num_ids, tokens)
     if asked is not None and low <= asked <= high:
         return asked
@@ -106,15 +104,16 @@ def _block_size(builder: TraceBuilder, told: dict[int, str], asked: int | None) 
     raise SettingError("--block-size", cause)
 
 
-def _check_rows(builder: TraceBuilder, places: list[str], size: int) -> None:
+def _check_rows(builder: TraceBuilder, num_ids: Ints, tokens: Ints, size: int) -> None:
     """Each row's ids against its length; bad rows leave the builder if they may be skipped."""
-    bad: list[int] = []
-    for i, row in enumerate(builder.rows):
+    bad = np.flatnonzero((num_ids < tokens // size) | (num_ids > -(-tokens // size))).tolist()
+    for i in bad:
+        row = builder.rows[i]
+        place = builder.place_of(row)
         try:
-            check_num_ids(row.num_ids, row.prompt_tokens, size, "hash_ids", places[i])
+            check_num_ids(row.num_ids, row.prompt_tokens, size, "hash_ids", place)
         except InputError as error:
             builder.reject(error)
-            bad.append(i)
     for i in reversed(bad):
         del builder.rows[i]
 

@@ -11,14 +11,14 @@ is told by the names beside it:
   the rule. They are parts of it for providers whose own count includes cached tokens, and in
   OpenLLMetry's spans of Anthropic, which adds them up (instrumentation-anthropic, `__init__.py`).
   They stand beside it where the span's own figures prove that: input less than its parts, or a
-  total of all four. Else it cannot be told.
+  total of all four; the whole is known then if both are told. Else it cannot be told.
 """
 
 from dataclasses import dataclass
 
 from hitpath.core import InputError
 from hitpath.traces.otel_spans import Attributes, Span
-from hitpath.traces.rows import check_seconds, check_tokens
+from hitpath.traces.rows import check_seconds, check_tokens, whole_prompt
 
 _INPUT = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
 _OUTPUT = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")
@@ -64,16 +64,20 @@ def usage_of(span: Span) -> Usage:
     if hit is not None or written is not None:
         return Usage(told, hit, written, output)
     hit, written = _count(span, _OLD_READ), _count(span, _OLD_WRITTEN)
-    parts = (hit or 0) + (written or 0)
-    if told is None or not parts or _includes_parts(span.attributes):
+    nothing_apart = hit is None and written is None
+    if told is None or nothing_apart or _includes_parts(span.attributes):
         return Usage(told, hit, written, output)
+    parts = (hit or 0) + (written or 0)
+    whole_if_apart = whole_prompt(told, hit, written)
     total = _count(span, _TOTAL)
-    if told < parts or (total is not None and total == told + parts + (output or 0)):
-        return Usage(told + parts, hit, written, output)
-    cause = (
-        f"{told:,}, and whether it includes the {parts:,} tokens of the cache cannot be told from "
-        "these names"
-    )
+    is_apart = parts > 0 and (told < parts or total == told + parts + (output or 0))
+    if whole_if_apart is not None and (is_apart or whole_if_apart == told):
+        return Usage(whole_if_apart, hit, written, output)
+    what = f"the {parts:,} tokens of the cache" if parts else "tokens of the cache"
+    cause = f"{told:,}, and whether it includes {what} cannot be told from these names"
+    if is_apart:
+        absent = "read from" if hit is None else "written to"
+        cause = f"{told:,} without {what}, and how many more were {absent} it is not told"
     return Usage(None, hit, written, output, cause)
 
 

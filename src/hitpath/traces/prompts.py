@@ -2,22 +2,25 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from hitpath.core import InputError
+from hitpath.text import as_bytes
 from hitpath.text.incremental import TurnTokenizer
 from hitpath.text.tokenizer import ByteTokenizer, RenderError, TextTokenizer, Tokens
 
 if TYPE_CHECKING:
-    from hitpath.traces.table import Identity
+    from hitpath.traces.table import Identity, Symbols
+
+S = TypeVar("S")
 
 _MESSAGE = re.compile(r"messages(?:\[(\d+)\])?")
 
 
 class TextPrompts:
-    """Prompts and replies of one trace as token ids (or bytes, where no tokenizer is given).
+    """Prompts and replies of one trace as token ids (or bytes as uint8, without a tokenizer).
 
     in_bytes: whether a byte stands for a token, so that reported counts cannot be compared.
     """
@@ -32,8 +35,10 @@ class TextPrompts:
         """Whether counts that an engine reported are in the unit of these prompts."""
         return not self.in_bytes
 
-    def prompt(self, text: str, session: str | None, field: str, place: str) -> Tokens:
+    def prompt(self, text: str, session: str | None, field: str, place: str) -> "Symbols":
         """A completion prompt, in the frame that the tokenizer's model expects."""
+        if self.in_bytes:
+            return _told(lambda: symbols_of_bytes(text.encode()), field, place)
         head, tail = self.tokenizer.prompt_frame
         tokens = self._encoded(lambda: text, session, field, place)
         return np.concatenate([head, tokens, tail]) if len(head) or len(tail) else tokens
@@ -46,9 +51,13 @@ class TextPrompts:
         field: str,
         place: str,
         names: Sequence[str] | None = None,
-    ) -> Tokens:
+    ) -> "Symbols":
         """A chat request up to the head of the reply. names: where each message stands in the
         row, for errors; None for `field[0]`, `field[1]` and so on."""
+        if self.in_bytes:
+            return _told(
+                lambda: symbols_of_bytes(as_bytes.render_chat(messages, tools)), field, place
+            )
         try:
             return self._encoded(
                 lambda: self.tokenizer.render_chat(messages, tools), session, field, place
@@ -56,8 +65,10 @@ class TextPrompts:
         except InputError as error:
             raise InputError(place, _name_in_row(error.field, field, names), error.cause) from error
 
-    def reply(self, text: str, chat: bool, field: str, place: str) -> Tokens:
+    def reply(self, text: str, chat: bool, field: str, place: str) -> "Symbols":
         """A reply as generated behind its prompt."""
+        if self.in_bytes:
+            return _told(lambda: symbols_of_bytes(as_bytes.render_reply(text, chat)), field, place)
         return _told(
             lambda: self.tokenizer.encode(self.tokenizer.render_reply(text, chat)), field, place
         )
@@ -65,12 +76,15 @@ class TextPrompts:
     def _encoded(
         self, render: Callable[[], str], session: str | None, field: str, place: str
     ) -> Tokens:
-        if self.in_bytes:
-            return _told(lambda: self.tokenizer.encode(render()), field, place)
         return _told(lambda: self._turns.encode(render(), session), field, place)
 
 
-def _told(make: Callable[[], Tokens], field: str, place: str) -> Tokens:
+def symbols_of_bytes(text: bytes) -> "Symbols":
+    """A symbol a byte, as a view of the text."""
+    return np.frombuffer(text, dtype=np.uint8)
+
+
+def _told(make: Callable[[], S], field: str, place: str) -> S:
     try:
         return make()
     except UnicodeEncodeError as error:

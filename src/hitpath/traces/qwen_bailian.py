@@ -49,6 +49,7 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
     """All rows. Raises InputError."""
     decoder = RowDecoder(BailianRow, _Strict, builder.ignored_fields)
     ids = IdParser(sum(i.size_bytes for i in inputs))
+    builder.prompts_in_sequence = True
     parents: dict[str, str] = {}
     places: list[str] = []
 

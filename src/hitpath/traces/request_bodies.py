@@ -1,8 +1,8 @@
 """What request bodies, their responses and their usage mean, shared by the formats that hold
-them: OpenAI chat completions and responses, Anthropic messages.
+them: OpenAI completions, chat completions and responses, Anthropic messages.
 
 Tools, instructions or system text, and messages are rendered in this order. Prompt counts of
-OpenAI include the cached tokens, those of Anthropic do not.
+OpenAI and Gemini include the cached tokens, those of Anthropic and Bedrock do not.
 """
 
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ from hitpath.traces.conversations import (
     render_replies,
 )
 from hitpath.traces.prompts import TextPrompts
-from hitpath.traces.rows import Row, Symbols, check_tokens
-from hitpath.traces.table import Context
+from hitpath.traces.rows import Row, Symbols, check_tokens, whole_prompt
+from hitpath.traces.table import Context, model_context
 
 
 class Details(msgspec.Struct, kw_only=True):
@@ -32,7 +32,9 @@ class Details(msgspec.Struct, kw_only=True):
 
 
 class Usage(msgspec.Struct, kw_only=True):
-    """Token counts of OpenAI chat, OpenAI responses, or Anthropic; the names tell which."""
+    """Token counts of OpenAI chat, OpenAI responses, Anthropic, Bedrock's Converse (`inputTokens`,
+    the cached ones apart as Anthropic's; botocore, bedrock-runtime TokenUsage), or Gemini
+    (`promptTokenCount`, the cached ones in it; googleapis, UsageMetadata); the names tell which."""
 
     prompt_tokens: int | None = None
     prompt_tokens_details: Details | None = None
@@ -41,20 +43,31 @@ class Usage(msgspec.Struct, kw_only=True):
     total_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
+    converse_input: int | None = msgspec.field(default=None, name="inputTokens")
+    converse_read: int | None = msgspec.field(default=None, name="cacheReadInputTokens")
+    converse_written: int | None = msgspec.field(default=None, name="cacheWriteInputTokens")
+    gemini_prompt: int | None = msgspec.field(default=None, name="promptTokenCount")
+    gemini_cached: int | None = msgspec.field(default=None, name="cachedContentTokenCount")
 
 
 class _Choice(msgspec.Struct, kw_only=True):
     message: Message | None = None
+    text: str | None = None
+
+
+class _ConverseOutput(msgspec.Struct, kw_only=True):
+    message: Message | None = None
 
 
 class Response(msgspec.Struct, kw_only=True):
-    """A response of one of the three services, or what holds it."""
+    """A response of one of these services, or what holds it."""
 
     body: "Response | None" = None
     usage: Usage | None = None
+    usage_metadata: Usage | None = msgspec.field(default=None, name="usageMetadata")
     choices: list[_Choice] | None = None
     content: str | list[Any] | None = None
-    output: list[Message] | None = None
+    output: list[Message] | _ConverseOutput | None = None
 
 
 class Content(msgspec.Struct, kw_only=True):
@@ -73,6 +86,8 @@ class Content(msgspec.Struct, kw_only=True):
     @property
     def context(self) -> Context:
         """What isolates it: the model, and the salt that vLLM and SGLang take in a body."""
+        if self.cache_salt is None:
+            return model_context(self.model)
         return Context(model=self.model, salt=self.cache_salt)
 
 
@@ -88,7 +103,8 @@ def chat_prompt(
 def _messages_of(body: Content, prefix: str, place: str) -> list[Message]:
     """System text and instructions as a system message, then the conversation."""
     if (body.messages is None) == (body.input is None):
-        cause = "needs messages or input" if body.messages is None else "has messages and input"
+        absent = "needs messages, input or prompt"
+        cause = absent if body.messages is None else "has messages and input"
         raise InputError(place, prefix.rstrip("."), cause)
     if body.previous_response_id is not None:
         cause = "the turns before are kept by the service: the prompt is not known from this row"
@@ -114,7 +130,14 @@ def replies_of(response: Response) -> list[Message]:
         return [response.choices[0].message]
     if response.content is not None:
         return [{"content": response.content}]
+    if isinstance(response.output, _ConverseOutput):
+        return [] if response.output.message is None else [response.output.message]
     return [_item(item) for item in response.output or []]
+
+
+def completion_of(response: Response | None) -> str | None:
+    """The text of a completion's first choice."""
+    return response.choices[0].text if response is not None and response.choices else None
 
 
 def take_replies(row: Row, replies: list[Message], prompts: TextPrompts, place: str) -> None:
@@ -142,20 +165,32 @@ def counts_of(usage: Usage, place: str) -> Counts:
     they include. Raises InputError for what is no count."""
     details = usage.prompt_tokens_details or usage.input_tokens_details or Details()
     for told in (usage, details):
-        for name in told.__struct_fields__:
+        for name, encoded in zip(
+            told.__struct_fields__, told.__struct_encode_fields__, strict=True
+        ):
             if type(value := getattr(told, name)) is int:
-                check_tokens(value, f"usage.{name}", place)
-    hit = _first(details.cached_tokens, usage.cache_read_input_tokens)
-    written = _first(
-        usage.cache_creation_input_tokens, details.cache_write_tokens, details.cache_creation_tokens
+                check_tokens(value, f"usage.{encoded}", place)
+    hit = _first(
+        details.cached_tokens,
+        usage.cache_read_input_tokens,
+        usage.converse_read,
+        usage.gemini_cached,
     )
-    prompt = usage.prompt_tokens
+    written = _first(
+        usage.cache_creation_input_tokens,
+        details.cache_write_tokens,
+        details.cache_creation_tokens,
+        usage.converse_written,
+    )
+    prompt = _first(usage.prompt_tokens, usage.gemini_prompt)
     if prompt is None and usage.input_tokens is not None:
         if usage.input_tokens_details is not None or usage.total_tokens is not None:
             prompt = usage.input_tokens
-        elif usage.cache_read_input_tokens is not None:
+        else:
             # Anthropic's input_tokens are those neither read from the cache nor written to it.
-            prompt = usage.input_tokens + usage.cache_read_input_tokens + (written or 0)
+            prompt = whole_prompt(usage.input_tokens, usage.cache_read_input_tokens, written)
+    if prompt is None:
+        prompt = whole_prompt(usage.converse_input, usage.converse_read, usage.converse_written)
     return Counts(prompt, hit, written)
 
 

@@ -8,10 +8,11 @@ is listed, whatever is reordered or ignored is noted.
 
 from array import array
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,19 +29,19 @@ from hitpath.traces.table import (
     encode_labels,
     runs_of,
 )
+from hitpath.traces.table import Symbols as Symbols
 
 DEFAULT_BLOCK_SIZE = 16
 MAX_SECONDS = 1e12
 _TOKEN_LIMIT = 1 << 32
 
 NO_CONTEXT = Context()
-Symbols = NDArray[np.uint32] | NDArray[np.uint64]
+NO_TIERS: Mapping[str, int] = MappingProxyType({})
 NO_SYMBOLS: Symbols = np.zeros(0, dtype=np.uint64)
 """The prompt of a row of which only lengths are known (identity "lengths_only")."""
 
 
-@dataclass(slots=True)
-class Row:
+class Row(msgspec.Struct, gc=False):
     """One request. `prompt` and `output`: symbols; None = the file does not have them.
 
     `reported`: hit tokens that the engine told; `reported_prompt`: its count of the whole
@@ -67,7 +68,7 @@ class Row:
     scope: int = 0
     reported: int | None = None
     reported_prompt: int | None = None
-    tiers: dict[str, int] = field(default_factory=dict)
+    tiers: Mapping[str, int] = NO_TIERS
     written: int | None = None
     ttft_s: float | None = None
     clock: str | None = None
@@ -105,10 +106,17 @@ def check_tokens(value: int, name: str, place: str) -> int:
     return value
 
 
+def whole_prompt(uncached: int | None, hit: int | None, written: int | None) -> int | None:
+    """The whole prompt where a provider counts its parts apart (Anthropic, Bedrock): tokens neither
+    read from its cache nor written to it, those read, and those written. None where any is not
+    told: absent is not 0."""
+    if uncached is None or hit is None or written is None:
+        return None
+    return uncached + hit + written
+
+
 def _broken_invariant(row: Row) -> tuple[str, str] | None:
     """(field, cause) where the reported counts contradict the prompt or each other."""
-    if row.reported is None and row.reported_prompt is None and row.written is None:
-        return None
     if row.tiers and row.reported is not None and sum(row.tiers.values()) != row.reported:
         told = " + ".join(f"{n:,} {tier}" for tier, n in row.tiers.items())
         return "reported.cached_by_tier", f"{told} is not {row.reported:,} cached tokens"
@@ -135,6 +143,8 @@ class TraceBuilder:
     """Gathers rows in file order. `skip_bad_rows`: list bad rows instead of raising.
 
     sampler: keep only some blocks of each prompt (`token_block_size` where rows hold tokens).
+    prompts_in_sequence: a reader's word that the prompts of its rows are views of one buffer, each
+    behind the one before, as IdParser makes them: then they are not copied where nothing moved.
     """
 
     def __init__(
@@ -149,6 +159,7 @@ class TraceBuilder:
         self.ignored_fields: Counter[str] = Counter()
         self.notes: list[str] = []
         self.has_times = True
+        self.prompts_in_sequence = False
         self._skip = skip_bad_rows
         self._first_place: dict[str, str] = {}
         self._sampler = sampler
@@ -169,11 +180,15 @@ class TraceBuilder:
         """Make one row and add it; an InputError from either goes through `reject`."""
         try:
             row = make_row()
-            self._check(row, place)
+            if row.id in self._first_place or row.finish_s is not None:
+                self._check(row, place)
+            check_tokens(row.prompt_tokens, "prompt_tokens", place)
         except InputError as error:
             self.reject(error)
             return
-        broken = _broken_invariant(row) if units_agree() else None
+        broken = None
+        if row.reported is not None or row.reported_prompt is not None or row.written is not None:
+            broken = _broken_invariant(row) if units_agree() else None
         if row.excluded is not None:
             broken = ("excluded", row.excluded)
         if broken is not None:
@@ -183,6 +198,10 @@ class TraceBuilder:
         if self._sampler is not None:
             self._thin(row, self._sampler)
         self.rows.append(row)
+
+    def place_of(self, row: Row) -> str:
+        """Where a row that was added stands."""
+        return self._first_place[row.id]
 
     def _thin(self, row: Row, sampler: Sampler) -> None:
         ids = sampler.ids_of(row.prompt, self._token_block_size)
@@ -194,7 +213,6 @@ class TraceBuilder:
     def _check(self, row: Row, place: str) -> None:
         if row.id in self._first_place:
             raise InputError(place, "id", f"{row.id!r} stands at {self._first_place[row.id]} too")
-        check_tokens(row.prompt_tokens, "prompt_tokens", place)
         if row.finish_s is not None and row.finish_s < row.arrival_s:
             cause = f"{row.finish_s} s is before the arrival at {row.arrival_s} s"
             raise InputError(place, "finish_s", cause)
@@ -210,15 +228,13 @@ class TraceBuilder:
         report_in_other_units: bool = False,
     ) -> Trace:
         """The table, ordered by arrival and then by file (by file alone with `own_clocks`)."""
-        order = np.arange(len(self.rows))
-        if not own_clocks:
-            order = np.argsort([row.arrival_s for row in self.rows], kind="stable")
-            moved = int(np.count_nonzero(order != np.arange(len(order))))
-            if moved:
-                self.notes.append(
-                    f"{moved:,} of {len(order):,} rows did not stand in order of arrival; sorted"
-                )
-        unnamed = sum(row.worker is None for row in self.rows)
+        rows, excluded = self.rows, self.excluded
+        moved = None if own_clocks else self._moved()
+        if moved is not None:
+            rows = [rows[i] for i in moved.tolist()]
+            place_of = {old: new for new, old in enumerate(moved.tolist())}
+            excluded = {place_of[i]: problem for i, problem in excluded.items()}
+        unnamed = [row.worker for row in rows].count(None)
         if 0 < unnamed < len(self.rows):
             self.notes.append(
                 f"{unnamed:,} rows name no worker, others do: taken as one more worker, "
@@ -228,9 +244,6 @@ class TraceBuilder:
             self.notes.append(f"field {name!r} is not one that hitpath reads ({count:,} rows)")
         if self._sampler is not None and block_size is None:
             block_size = self._token_block_size
-        place_of = {int(old): new for new, old in enumerate(order)}
-        rows = [self.rows[i] for i in order]
-        excluded = {place_of[i]: problem for i, problem in sorted(self.excluded.items())}
         return _columns(
             rows,
             {
@@ -246,7 +259,20 @@ class TraceBuilder:
                 "thinned": self._thinned(rows),
             },
             keep_reports=not report_in_other_units,
+            in_sequence=self.prompts_in_sequence and moved is None,
         )
+
+    def _moved(self) -> NDArray[np.int64] | None:
+        """The order by arrival, None where the rows stand in it."""
+        arrival_s = np.array([row.arrival_s for row in self.rows], dtype=np.float64)
+        if np.all(arrival_s[1:] >= arrival_s[:-1]):
+            return None
+        order: NDArray[np.int64] = np.argsort(arrival_s, kind="stable")
+        moved = int(np.count_nonzero(order != np.arange(len(order))))
+        self.notes.append(
+            f"{moved:,} of {len(order):,} rows did not stand in order of arrival; sorted"
+        )
+        return order
 
     def _thinned(self, rows: list[Row]) -> Thinned | None:
         if self._sampler is None:
@@ -272,11 +298,18 @@ def mark_partial_ids(runs: Runs, tokens: NDArray[np.int64], block_size: int) -> 
 
 
 def _integers(values: list[int | None]) -> NDArray[np.int64]:
-    return np.array([ABSENT if v is None else v for v in values], dtype=np.int64)
+    num_absent = values.count(None)
+    if num_absent == len(values):
+        return np.full(len(values), ABSENT, dtype=np.int64)
+    if num_absent:
+        values = [ABSENT if v is None else v for v in values]
+    return np.array(values, dtype=np.int64)
 
 
 def _seconds_column(values: list[float | None]) -> NDArray[np.float64]:
-    return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
+    if values.count(None) == len(values):
+        return np.full(len(values), np.nan)
+    return np.array(values, dtype=np.float64)  # None becomes NaN
 
 
 def _tier_columns(rows: list[Row]) -> dict[str, NDArray[np.int64]]:
@@ -286,22 +319,29 @@ def _tier_columns(rows: list[Row]) -> dict[str, NDArray[np.int64]]:
 
 def _sessions(rows: list[Row]) -> Labels:
     """Session names; one that two tenants use stands for a session of each."""
-    tenants: dict[str, set[str | None]] = {}
-    for row in rows:
-        if row.session is not None:
-            tenants.setdefault(row.session, set()).add(row.tenant)
-    codes: dict[tuple[str | None, str], int] = {}
-    names: list[str] = []
-    column = np.full(len(rows), ABSENT, dtype=np.int64)
-    for i, row in enumerate(rows):
-        if row.session is None:
-            continue
-        shared = len(tenants[row.session]) > 1
-        key = (row.tenant if shared else None, row.session)
-        column[i] = codes.setdefault(key, len(codes))
-        if len(codes) > len(names):
-            names.append(f"{row.tenant}/{row.session}" if shared else row.session)
-    return Labels(column, tuple(names))
+    tenants = [row.tenant for row in rows]
+    if tenants.count(None) == len(rows):
+        return encode_labels([row.session for row in rows])
+    pairs = list(zip([row.session for row in rows], tenants, strict=True))
+    distinct = [pair for pair in dict.fromkeys(pairs) if pair[0] is not None]
+    num_tenants = Counter(session for session, _ in distinct)
+    name_of: dict[tuple[str | None, str | None], str | None] = {
+        (session, tenant): f"{tenant}/{session}" if num_tenants[session] > 1 else session
+        for session, tenant in distinct
+    }
+    codes = {pair: code for code, pair in enumerate(distinct)}
+    column = np.array([codes.get(pair, ABSENT) for pair in pairs], dtype=np.int64)
+    return Labels(column, tuple(str(name) for name in name_of.values()))
+
+
+def _contexts(rows: list[Row]) -> tuple[tuple[Context, ...], NDArray[np.int64]]:
+    """(the contexts, the number of each row's). Each object is hashed once."""
+    objects = [row.context for row in rows]
+    numbers: dict[Context, int] = {}
+    distinct = dict(zip(map(id, objects), objects, strict=True))
+    code_of = {key: numbers.setdefault(c, len(numbers)) for key, c in distinct.items()}
+    codes = np.fromiter(map(code_of.__getitem__, map(id, objects)), dtype=np.int64, count=len(rows))
+    return tuple(numbers), codes
 
 
 UNNAMED_WORKER = "(not named)"
@@ -314,16 +354,24 @@ def _workers(rows: list[Row]) -> Labels:
     return encode_labels(values)
 
 
-def _columns(rows: list[Row], rest: dict[str, Any], keep_reports: bool) -> Trace:
+def _dtype_of_tokens(rows: list[Row]) -> type:
+    """uint8 where every prompt and output is bytes of text, else uint32."""
+    sizes = {row.prompt.itemsize for row in rows}
+    sizes.update(row.output.itemsize for row in rows if row.output is not None)
+    return np.uint8 if sizes == {1} else np.uint32
+
+
+def _columns(
+    rows: list[Row], rest: dict[str, Any], *, keep_reports: bool, in_sequence: bool
+) -> Trace:
     in_tokens = rest["identity"] in ("tokens", "text") and rest["thinned"] is None
-    dtype = np.uint32 if in_tokens else np.uint64
-    contexts: dict[Context, int] = {}
-    context = [contexts.setdefault(row.context, len(contexts)) for row in rows]
-    empty: Symbols = np.zeros(0, dtype=np.uint32) if in_tokens else np.zeros(0, dtype=np.uint64)
-    with_output = any(row.output is not None for row in rows)
-    outputs = [row.output if row.output is not None else empty for row in rows]
+    dtype = _dtype_of_tokens(rows) if in_tokens else np.uint64
+    contexts, context = _contexts(rows)
+    empty: Symbols = np.zeros(0, dtype=dtype)
+    outputs = [row.output for row in rows]
+    with_output = any(output is not None for output in outputs)
     no_runs = Runs(empty, np.zeros(len(rows) + 1, dtype=np.int64))
-    prompts = runs_of([row.prompt for row in rows], dtype)
+    prompts = runs_of([row.prompt for row in rows], dtype, in_sequence)
     if not in_tokens and rest["thinned"] is None and rest["block_size"] is not None:
         tokens = np.array([row.prompt_tokens for row in rows], dtype=np.int64)
         mark_partial_ids(prompts, tokens, rest["block_size"])
@@ -335,10 +383,12 @@ def _columns(rows: list[Row], rest: dict[str, Any], keep_reports: bool) -> Trace
         prompt_tokens=np.array([row.prompt_tokens for row in rows], dtype=np.int64),
         output_tokens=_integers([row.output_tokens for row in rows]),
         prompts=prompts,
-        outputs=runs_of(outputs, dtype) if with_output else no_runs,
-        has_output=np.array([row.output is not None for row in rows], dtype=np.bool_),
-        contexts=tuple(contexts),
-        context=np.array(context, dtype=np.int64),
+        outputs=runs_of([empty if o is None else o for o in outputs], dtype)
+        if with_output
+        else no_runs,
+        has_output=np.array([o is not None for o in outputs], dtype=np.bool_),
+        contexts=contexts,
+        context=context,
         scope=np.array([row.scope for row in rows], dtype=np.int64),
         session=_sessions(rows),
         tenant=encode_labels([row.tenant for row in rows]),

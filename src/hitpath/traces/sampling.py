@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitpath.keys import block_keys, context_root, spread
+from hitpath.traces.table import Symbols
 
 HEAD_BLOCKS = 16
 Keys = NDArray[np.uint64]
@@ -36,8 +37,8 @@ class Sampler:
         kept[:HEAD_BLOCKS] = True
         return kept
 
-    def ids_of(self, symbols: NDArray[np.uint32] | Keys, block_size: int) -> Keys:
-        """Ids as they are, or keys of the whole blocks of a prompt given in tokens."""
-        if symbols.dtype == np.uint32:
-            return block_keys(symbols.astype(np.uint32, copy=False), block_size, 0)
-        return symbols.astype(np.uint64, copy=False)
+    def ids_of(self, symbols: Symbols, block_size: int) -> Keys:
+        """Ids as they are, or keys of the whole blocks of a prompt given in tokens or bytes."""
+        if symbols.dtype == np.uint64:
+            return symbols.astype(np.uint64, copy=False)
+        return block_keys(symbols.astype(np.uint32, copy=False), block_size, 0)

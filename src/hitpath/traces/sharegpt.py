@@ -11,12 +11,12 @@ from functools import partial
 import msgspec
 
 from hitpath.core import InputError
-from hitpath.traces.conversations import Clock, Conversation, answer, build_text, rows_of
+from hitpath.traces.conversations import Clock, Conversation, build_text, rows_of
 from hitpath.traces.decode import RowDecoder
 from hitpath.traces.prompts import TextPrompts
 from hitpath.traces.rows import Row, TraceBuilder
 from hitpath.traces.sources import Format, Input, ReadOptions
-from hitpath.traces.table import Context, Trace
+from hitpath.traces.table import Trace, model_context
 
 NAME = "sharegpt"
 _ROLES = {"human": "user", "gpt": "assistant", "chatgpt": "assistant"}
@@ -88,11 +88,11 @@ def _rows(
     before = ""
     for i, turn in enumerate(shared.conversations):
         role = _ROLES.get(turn.speaker, turn.speaker)
-        at = f"conversations[{i}]"
+        name = f"conversations[{i}].value"
         message = {"role": role, "content": turn.value}
         if role == "assistant" and before not in ("", role):
             prompt = told.prompt(place)
-            output = answer(prompts, [message], f"{at}.value", place)
+            output = told.reply(message, name, place)
             rows.append(
                 Row(
                     id=f"{session}/{i}",
@@ -103,12 +103,13 @@ def _rows(
                     output_tokens=None if output is None else len(output),
                     session=session,
                     model=shared.model,
-                    context=Context(model=shared.model),
+                    context=model_context(shared.model),
                 )
             )
-        elif role == "assistant":
-            left_out["answers to nothing, or to an answer"] += 1
-        told.add(message, f"{at}.value", place)
+        else:
+            if role == "assistant":
+                left_out["answers to nothing, or to an answer"] += 1
+            told.add(message, name, place)
         before = role
     if before and before != "assistant":
         left_out["messages at the end of a conversation that nobody answered"] += 1

@@ -6,12 +6,15 @@ and given again to the reader. A source is lines of text, or a table (`tabular.p
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hitpath.core import InputError, Progress
 from hitpath.text.tokenizer import ByteTokenizer, TextTokenizer
-from hitpath.traces.files import Source, filled, lines
+from hitpath.traces.container_logs import unwrapped
+from hitpath.traces.files import Source, Stream, filled
+from hitpath.traces.json_array import begins_array
 from hitpath.traces.rows import TraceBuilder
 from hitpath.traces.table import Trace
 
@@ -45,9 +48,11 @@ class Rows(Protocol):
 
 
 class Input:
-    """One source: `lines()`, `document()` or the rows of its `table` once, by its one reader.
+    """One source: `lines()`, `document()`, the `elements()` of an array or the rows of its `table`
+    once, by its one reader.
 
-    problem: under --skip-bad-rows, why not one row of it could be read.
+    problem: under --skip-bad-rows, why not one row of it could be read. is_perhaps: see Source.
+    note: what must be said of the files beside it.
     """
 
     def __init__(self, source: Source, progress: Progress | None = None) -> None:
@@ -56,9 +61,29 @@ class Input:
         self.size_bytes = source.size_bytes
         self.progress = progress
         self.problem: InputError | None = None
+        self.is_perhaps = source.is_perhaps
+        self.note = ""
         self.table: Rows | None = None
-        self._rest = lines(source, progress)
+        self._stream = Stream(source, progress)
+        self._rest = unwrapped(self._stream.lines())
         self._head: list[tuple[int, bytes]] = []
+        self._more_elements = self._stream.elements()
+        self._elements: list[tuple[str, bytes]] = []
+
+    @cached_property
+    def is_array(self) -> bool:
+        """Whether it begins as an array of objects: then it has `elements` and no lines."""
+        return begins_array(self._stream.beginning())
+
+    def peek_elements(self) -> Iterator[tuple[str, bytes]]:
+        """(place, JSON text) of the array's elements, kept for the reader."""
+        for element in self._more_elements:
+            self._elements.append(element)
+            yield element
+
+    def elements(self) -> Iterator[tuple[str, bytes]]:
+        """(place, JSON text) of every element of the array."""
+        return chain(self._elements, self._more_elements)
 
     def peek(self) -> Iterator[tuple[int, bytes]]:
         """Lines that are not blank from the beginning, kept for the reader."""
@@ -69,8 +94,10 @@ class Input:
 
     def lines(self) -> Iterator[tuple[str, bytes]]:
         """(place, line) for every line that is not blank."""
-        for number, line in filled(self.raw_lines()):
-            yield f"{self.name}:{number}", line
+        name = self.name
+        for number, line in self.raw_lines():
+            if line and not line.isspace():
+                yield f"{name}:{number}", line.rstrip(b"\n")
 
     def raw_lines(self) -> Iterator[tuple[int, bytes]]:
         """(number, line with its end) for every line."""

@@ -124,7 +124,7 @@ def is_parquet(source: Input) -> bool:
                     return file.read(len(_MAGIC)) == _MAGIC
         except OSError:
             return False  # told when its lines are read
-    first = next(source.peek(), None)
+    first = None if source.is_array else next(source.peek(), None)
     if first is not None and first[1].startswith(_MAGIC):
         cause = "Parquet is read from its end: give the path of the file itself, not compressed"
         raise InputError(source.name, "", cause)

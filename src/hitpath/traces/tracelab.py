@@ -3,7 +3,8 @@
 From uw-syfi/TraceLab at b889eb7 (docs/prompt_cache_accounting.md, artifacts/utils/DB_SCHEMA.md,
 scripts/extract_{claude,codex}_rounds.py). `input_tokens_total` is the whole prompt of either
 provider, `prefix_tokens` its cached part, `newly_append_tokens` the rest (for Claude with the
-tokens written to the cache). The extractors write 0 where the agent's log had no count.
+tokens written to the cache). The extractors write 0 where the agent's log had no count: a round's
+0 is a count only where some round of its session has one above 0, as in bench_serve.py.
 """
 
 from collections import Counter
@@ -17,7 +18,7 @@ from hitpath.traces.client_results import Result, Results, tokens
 from hitpath.traces.conversations import decode_struct, iso_seconds
 from hitpath.traces.rows import NO_SYMBOLS, Row, TraceBuilder
 from hitpath.traces.sources import Format, Input, ReadOptions, lines_of
-from hitpath.traces.table import Context, Trace
+from hitpath.traces.table import Trace, model_context
 
 NAME = "tracelab"
 _COUNTS = ("input_tokens_total", "prefix_tokens", "newly_append_tokens")
@@ -58,15 +59,17 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
     rounds = _Rounds(Results(NAME, builder, options, "input_tokens_total", ""))
     for place, line in lines_of(inputs):
         rounds.results.take(partial(rounds.make, line, place))
+    untold = rounds.forget_untold()
     if rounds.repeated:
         builder.notes.append(
             f"{rounds.repeated:,} rounds have the trace_key of an earlier one; kept, as TraceLab "
             "keeps them, with a number behind it"
         )
-    if rounds.without_hit:
+    if untold:
         builder.notes.append(
-            f"{rounds.without_hit:,} rounds report 0 cached tokens; TraceLab writes 0 also where "
-            "the agent's log had no count"
+            f"{untold:,} rounds have 0 cached tokens, and no round of their session has any: "
+            "TraceLab writes 0 also where the agent's log had no count, so they are taken as not "
+            "told"
         )
     return rounds.results.build(inputs)
 
@@ -77,7 +80,8 @@ class _Rounds:
     def __init__(self, results: Results) -> None:
         self.results = results
         self.repeated = 0
-        self.without_hit = 0
+        self._zeros: list[Row] = []
+        self._telling: set[str | None] = set()
         self._keys: Counter[str] = Counter()
 
     def make(self, line: bytes, place: str) -> Result | str:
@@ -98,7 +102,7 @@ class _Rounds:
             turn=None if index is None else index + 1,
             tenant=data.user,
             model=data.model,
-            context=Context(model=data.model),
+            context=model_context(data.model),
             reported=data.prefix_tokens,
             written=tokens(
                 data.claude_cache_creation_input_tokens,
@@ -111,8 +115,19 @@ class _Rounds:
                 f"{data.prefix_tokens:,} cached and {data.newly_append_tokens:,} new tokens are "
                 f"not {data.input_tokens_total:,} tokens of prompt"
             )
-        self.without_hit += data.prefix_tokens == 0
+        if data.prefix_tokens or row.written:
+            self._telling.add(data.session_id)
+        else:
+            self._zeros.append(row)
         return Result(row, place, data.input_tokens_total)
+
+    def forget_untold(self) -> int:
+        """Take the zeros of sessions without a count above 0 as not told; for how many rounds."""
+        telling = self._telling - {None}
+        untold = [row for row in self._zeros if row.session not in telling]
+        for row in untold:
+            row.reported, row.written = None, None
+        return len(untold)
 
     def _name(self, key: str | None) -> str:
         """The round's key; keys are not unique in TraceLab's data."""

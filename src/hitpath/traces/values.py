@@ -9,6 +9,7 @@ not fit.
 import math
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -26,6 +27,8 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
 _WHOLE_NUMBERS = re.compile(r"\s*[0-9]{1,30}(?:\s+[0-9]{1,30})*\s*")
 _NUMBER = re.compile(r"[+-]?([0-9]{1,30}\.?[0-9]{0,30}|\.[0-9]{1,30})([eE][+-]?[0-9]{1,3})?")
 _LARGEST = 10**30
+_SHORT = 15
+"""Digits: most cells are so many or fewer, and nothing else; these need no look at their form."""
 _NOT_A_NUMBER = "nan"
 
 
@@ -39,6 +42,8 @@ def _unfit(value: object, wanted: str, name: str, place: str) -> InputError:
 
 def number(value: Any, name: str, place: str) -> int | float | None:
     """A finite number."""
+    if type(value) is str and len(value) <= _SHORT and value.isdecimal() and value.isascii():
+        return int(value)
     found = value
     if type(found) is str:
         text = found.strip()
@@ -62,6 +67,8 @@ def number(value: Any, name: str, place: str) -> int | float | None:
 
 def whole(value: Any, name: str, place: str) -> int | None:
     """A whole number; 12.0 is 12."""
+    if type(value) is str and len(value) <= _SHORT and value.isdecimal() and value.isascii():
+        return int(value)
     found = number(value, name, place)
     if isinstance(found, float):
         if not found.is_integer():
@@ -70,6 +77,7 @@ def whole(value: Any, name: str, place: str) -> int | None:
     return found
 
 
+@cache
 def seconds_in(unit: str) -> Convert:
     """For a time in one of UNITS: seconds."""
     per_s = UNITS[unit]

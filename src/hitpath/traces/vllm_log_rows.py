@@ -33,7 +33,7 @@ _NO_PROMPT = (
 @dataclass(slots=True)
 class Request:
     """One request of the log. limit: `--max-log-len` as its server said it, None for no limit
-    (`limit_told`) or not known; num_characters: of its text."""
+    (`limit_told`) or not known; num_characters: of its text; worker: its log, of several."""
 
     id: str
     place: str
@@ -46,6 +46,7 @@ class Request:
     adapter: str | None = None
     prompt_adapter: str | None = None
     is_served: bool = True
+    worker: str | None = None
     finish_s: float | None = None
     output: Symbols | None = None
 
@@ -150,6 +151,7 @@ class LogRows:
             prompt_tokens=len(prompt),
             output=output,
             output_tokens=None if output is None else len(output),
+            worker=request.worker,
             context=Context(adapter=request.adapter, others=others),
         )
 

@@ -46,10 +46,30 @@ def stands_in(source: Input) -> bool:
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All requests of all logs. Raises InputError."""
     log = _Log(builder)
-    for source in inputs:
-        log.read(source)
+    for source, worker in zip(inputs, _workers(inputs), strict=True):
+        log.read(source, worker)
+    if len(inputs) > 1:
+        builder.notes.append(
+            f"{len(inputs):,} logs are given: each is a worker with a cache of its own, named "
+            "after its file (the parts of one server's log must be joined before)"
+        )
     rows = LogRows(NAME, log.requests, log.dated, builder, TextPrompts(options.tokenizer))
     return rows.build(inputs[0].name)
+
+
+def _workers(inputs: Sequence[Input]) -> list[str | None]:
+    """Who wrote each of several logs: the file's name without its endings, with as much of its
+    path before it as tells it from the others. One log is one server, whatever it is called."""
+    if len(inputs) == 1:
+        return [None]
+    paths = [
+        (source.name,) if source.path is None else source.path.absolute().parts for source in inputs
+    ]
+    for depth in range(1, max(map(len, paths)) + 1):
+        names = ["/".join((*path[-depth:-1], path[-1].split(".")[0])) for path in paths]
+        if len(set(names)) == len(names):
+            return list(names)
+    return [source.name for source in inputs]
 
 
 class _Log:
@@ -60,7 +80,7 @@ class _Log:
         self.requests: list[Request] = []
         self.dated: bool | None = None
 
-    def read(self, source: Input) -> None:
+    def read(self, source: Input, worker: str | None) -> None:
         """The requests of one source."""
         clock = LogClock()
         by_id: dict[str, Request] = {}
@@ -86,6 +106,7 @@ class _Log:
                 _complete(waiting.pop((event.kind, event.id)), event)
             else:
                 request = _request(event, place, time_s, limit if limit_told else None, limit_told)
+                request.worker = worker
                 self.requests.append(request)
                 by_id[event.id] = request
                 if not event.whole:

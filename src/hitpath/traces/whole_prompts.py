@@ -13,7 +13,7 @@ import numpy as np
 
 from hitpath.core import InputError
 from hitpath.text.incremental import TurnTokenizer
-from hitpath.traces.prompts import TextPrompts
+from hitpath.traces.prompts import TextPrompts, symbols_of_bytes
 from hitpath.traces.request_bodies import Content, chat_prompt
 from hitpath.traces.rows import Symbols, symbols_from
 
@@ -88,8 +88,9 @@ class WholePrompts:
 
     def rendered(self, text: str, session: str | None, field: str, place: str) -> Symbols:
         """Text that has its special tokens in it. Raises InputError for a lone surrogate."""
-        encode = self._texts.tokenizer.encode
         try:
-            return encode(text) if self._texts.in_bytes else self._turns.encode(text, session)
+            if self._texts.in_bytes:
+                return symbols_of_bytes(text.encode())
+            return self._turns.encode(text, session)
         except UnicodeEncodeError as error:
             raise InputError(place, field, f"not valid Unicode: {error.reason}") from error

@@ -13,12 +13,12 @@ _JSON_FIELDS = ("segments", "reply_segments", "context", "reported")
 """Fields without one flat type: written as the JSON text that they have in a line."""
 
 
-def write_parquet(rows: Iterator[JsonRow], file: IO[bytes]) -> None:
-    """Stream the rows into row groups of _ROWS_PER_GROUP."""
+def write_parquet(rows: Iterator[JsonRow], file: IO[bytes], hashed: bool) -> None:
+    """Stream the rows into row groups of _ROWS_PER_GROUP. `hashed`: block ids are keyed hashes."""
     import pyarrow.parquet as pq  # 0.1 s of import, for this output only
 
     first = list(islice(rows, _ROWS_PER_GROUP))
-    schema = _schema(first)
+    schema = _schema(hashed)
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
         group = first
         while group:
@@ -39,17 +39,11 @@ def _table(group: list[JsonRow], schema: Any) -> Any:
     return pa.Table.from_pylist(flat, schema)
 
 
-def _schema(rows: list[JsonRow]) -> Any:
+def _schema(hashed: bool) -> Any:
     """A column for every field; block ids are numbers, or strings where they are keyed hashes."""
     import pyarrow as pa
 
     text, whole, number, tokens = pa.string(), pa.int64(), pa.float64(), pa.list_(pa.uint32())
-    hashed = any(
-        isinstance(key, str)
-        for row in rows
-        for name in ("block_keys", "output_block_keys")
-        for key in row.get(name, ())[:1]
-    )
     keys = pa.list_(text if hashed else pa.uint64())
     types: dict[str, Any] = {
         **dict.fromkeys(("tokens", "output_ids"), tokens),

@@ -7,7 +7,7 @@ ids become keyed hashes of 64 bits. Without the key nobody can try out texts aga
 lengths, times and the shape of sharing remain visible.
 
 Salts and other values of a context are hashed too (the model and the adapter's name stay, as
-labels do); request ids and labels are hashed with `hash_labels`.
+labels do); request ids and labels, models and adapters among them, are hashed with `hash_labels`.
 """
 
 import hashlib
@@ -76,7 +76,7 @@ class Redacted:
 
     def context(self, field: str, value: str) -> str:
         """Hashed, but for what is a label."""
-        return value if field in _SHOWN_IN_CONTEXT else self._hash(field, value)
+        return self.label(field, value) if field in _SHOWN_IN_CONTEXT else self._hash(field, value)
 
     def label(self, name: str, value: str) -> str:
         """As it is, or hashed; names of ids and scopes are of one kind."""

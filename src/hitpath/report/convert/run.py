@@ -78,13 +78,14 @@ def run_convert(job: Conversion) -> None:
 
 def write_trace(trace: Trace, job: Conversion, key: bytes | None) -> list[str]:
     """Write the file whole; what there is to know of it, a sentence each. Raises HitpathError."""
+    check_outputs([job.out], [job.redact] if job.redact else [])
     if job.to == "mooncake":
         size = _mooncake_block_size(trace, job.block_size)
         rows, notes = mooncake_rows(trace, size, job.every_s)
         notes.insert(0, f"blocks of {size} tokens: a replayer must be told so")
     else:
         rows, notes = _own(trace, key, job.hash_labels)
-    _write(job.out, rows)
+    _write(job.out, rows, hashed=key is not None)
     return notes
 
 
@@ -106,10 +107,10 @@ def _mooncake_block_size(trace: Trace, asked: int | None) -> int:
     return choose_block_size(trace, asked)
 
 
-def _write(out: str, rows: Iterator[JsonRow]) -> None:
+def _write(out: str, rows: Iterator[JsonRow], hashed: bool) -> None:
     name = out.lower()
     if name.endswith(".parquet"):
-        write_whole(out, lambda file: write_parquet(rows, file))
+        write_whole(out, lambda file: write_parquet(rows, file, hashed))
     elif name.endswith(".gz"):
         write_whole(out, lambda file: _compressed(file, rows))
     elif name.endswith(".zst"):
@@ -142,6 +143,13 @@ def _tell(trace: Trace, job: Conversion, notes: list[str]) -> None:
     if stream is None:
         return
     skipped = f", {len(trace.skipped):,} bad rows left out" if trace.skipped else ""
+    if trace.excluded:
+        first = next(iter(trace.excluded.values()))
+        notes = [
+            *notes,
+            f"{len(trace.excluded):,} requests contradict themselves and are marked excluded: "
+            f"first {first.place}: {first.field}: {first.cause}",
+        ]
     what = f"{len(trace):,} requests from {trace.format}{skipped}"
     try:
         print(f"hitpath: wrote {what} to {job.out} as {job.to}", file=stream)

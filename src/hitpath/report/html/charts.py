@@ -14,7 +14,10 @@ from hitpath.report.text_parts import seconds as duration
 
 _STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
 _MOST_TICKS = 8
+_FEW_TICKS = 4
+_MOST_DECADES = 3.7
 _LABEL_GAP = 5.4
+_LOWEST_LABEL = 94.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +50,12 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A dot with a label below its right (or left) side, at the height `label_y`."""
+    """A dot with a label below its right side, at the height `label_y`."""
 
     x: float
     y: float
     label: str
     label_y: float
-    left: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +144,7 @@ class LogAxis:
         """Powers of ten, with 2 and 5 between them where there is room."""
         values = self.tick_values()
         texts = [*subs, *[""] * (len(values) - len(subs))]
-        decades = math.log10(self.high / self.low)
-        minors = [decades > 1 and not _is_power_of_ten(v) for v in values]
+        minors = [len(values) > _FEW_TICKS and not _is_power_of_ten(v) for v in values]
         return tuple(
             Tick(self.at(v), short(v), "" if minor else sub, minor)
             for v, sub, minor in zip(values, texts, minors, strict=True)
@@ -152,7 +153,7 @@ class LogAxis:
     def tick_values(self) -> list[float]:
         """What `ticks` marks."""
         decades = math.log10(self.high / self.low)
-        factors = (1, 2, 5) if decades <= 3.5 else (1,)
+        factors = (1, 2, 5) if decades <= _MOST_DECADES else (1,)
         first = math.floor(math.log10(self.low))
         values = [f * 10.0**e for e in range(first, first + int(decades) + 3) for f in factors]
         return [v for v in values if self.low * 0.999 <= v <= self.high * 1.001]
@@ -163,12 +164,16 @@ def _is_power_of_ten(value: float) -> bool:
 
 
 def spread_labels(heights: Sequence[float]) -> list[float]:
-    """Heights of labels, lowest picture first, moved apart so that none covers another."""
+    """Heights of labels, lowest picture first, moved apart so that none covers another, and none
+    what stands below the area."""
     placed: list[float] = []
     above = -math.inf
     for y in reversed(heights):
         above = max(y, above + _LABEL_GAP)
         placed.append(above)
+    below = _LOWEST_LABEL + _LABEL_GAP
+    for i in reversed(range(len(placed))):
+        below = placed[i] = min(placed[i], below - _LABEL_GAP)
     return placed[::-1]
 
 

@@ -25,15 +25,17 @@ from hitpath.report.html.charts import (
     spread_labels,
     time_ticks,
 )
-from hitpath.report.html.sentences import LengthBin
-from hitpath.report.html.words import gib, pct, short
+from hitpath.report.html.sentences_measures import LengthBin
+from hitpath.report.html.words import Unit, memory, pct, short, unit_of
 from hitpath.report.text_parts import count, seconds
+from hitpath.sim.curve import Curve
 from hitpath.sim.reuse import TTLS_S, ReuseGaps
 from hitpath.summary import Analysis
 from hitpath.summary.windows import Window
 from hitpath.traces.table import Ints
 
 _DECADES = 3
+_ROOM_FOR_LABEL = 0.14
 _HIT_STEPS = 10
 _MOST_BINS = 14
 
@@ -71,41 +73,37 @@ def capacity_plot(analysis: Analysis, model: ModelKV | None) -> Plot | None:
     curve = analysis.curve
     if not curve.ceiling:
         return None
-    sizes = configured_sizes(analysis)
-    marks = {share: tokens for share, tokens in capacity_for(curve).items() if tokens}
-    blocks = [tokens // curve.block_size for tokens in [*marks.values(), *(t for _, t in sizes)]]
+    unit, sizes = unit_of(analysis.trace), configured_sizes(analysis)
+    marks = _marked_sizes(curve)
+    blocks = [tokens // curve.block_size for tokens in [*marks, *(t for _, t in sizes)]]
     largest = max([curve.largest, *blocks]) * curve.block_size
-    low = max(curve.block_size, largest / 10**_DECADES)
-    axis = LogAxis(min(low, *marks.values()) * 0.9, largest * 1.15)
+    low = min(max(curve.block_size, largest / 10**_DECADES), *marks) * 0.9
+    # To the right of the last mark there is room for what stands beside it.
+    axis = LogAxis(low, largest * 1.15 * (largest / low) ** _ROOM_FOR_LABEL)
     ceiling = curve_rate(analysis, largest) or 0.0
     top, y_ticks = rate_axis(ceiling)
     tokens = [int(b) * curve.block_size for b in curve_capacities(curve, blocks)]
     tokens = [t for t in tokens if t >= axis.low]
     points = tuple(
-        Point(axis.at(t), 100 - 100 * (rate or 0.0) / top, _size_text(t, rate, model))
+        Point(axis.at(t), 100 - 100 * (rate or 0.0) / top, _size_text(t, rate, model, unit))
         for t, rate in ((t, curve_rate(analysis, t)) for t in tokens)
     )
     drawn = [(p.x, p.y) for p in points]
     drawn += [(100.0, drawn[-1][1])]
-    heights = [100 - 100 * (curve_rate(analysis, t) or 0.0) / top for t in marks.values()]
+    heights = [100 - 100 * (curve_rate(analysis, t) or 0.0) / top for t in marks]
+    memories = [memory(model.gib(int(v))) for v in axis.tick_values()] if model else []
     return Plot(
         key="capacity",
         alt=f"Hit rate against cache size: rises to a ceiling of {pct(ceiling)}.",
-        x_title="cache size in tokens, logarithmic" + (f" ({model.name})" if model else ""),
+        x_title=f"cache size in {unit.size}, logarithmic" + (f" ({model.name})" if model else ""),
         y_title="token-weighted hit rate",
-        x_ticks=axis.ticks([gib(model.gib(int(v))) for v in axis.tick_values()] if model else []),
+        x_ticks=axis.ticks(memories),
         y_ticks=y_ticks,
         layers=(Layer("area hit", area(drawn)), Layer("line hit", line(drawn))),
         points=points,
         marks=tuple(
-            Mark(
-                axis.at(t),
-                y,
-                f"{float(share):.0%}".replace("%", "\u00a0%"),
-                label_y,
-                axis.at(t) > 92,
-            )
-            for (share, t), y, label_y in zip(
+            Mark(axis.at(t), y, label, label_y)
+            for (t, label), y, label_y in zip(
                 marks.items(), heights, spread_labels(heights), strict=True
             )
         ),
@@ -120,12 +118,26 @@ def capacity_plot(analysis: Analysis, model: ModelKV | None) -> Plot | None:
     )
 
 
-def _size_text(tokens: int, rate: float | None, model: ModelKV | None) -> str:
-    memory = f" ({gib(model.gib(tokens))})" if model else ""
-    return f"{count(tokens)} tokens{memory}: {pct(rate)}"
+def _marked_sizes(curve: Curve) -> dict[int, str]:
+    """Size -> the shares of the ceiling that no smaller one reaches: one label for one place."""
+    shares: dict[int, list[str]] = {}
+    for share, tokens in capacity_for(curve).items():
+        if tokens:
+            shares.setdefault(tokens, []).append(f"{float(share):.0%}".rstrip("%"))
+    return {
+        tokens: f"{found[0]}\u00a0%" if len(found) == 1 else f"{found[0]} to {found[-1]}\u00a0%"
+        for tokens, found in shares.items()
+    }
 
 
-def time_plots(windows: Sequence[Window], timed: bool, mean_name: str) -> tuple[Plot, ...]:
+def _size_text(tokens: int, rate: float | None, model: ModelKV | None, unit: Unit) -> str:
+    size = f" ({memory(model.gib(tokens))})" if model else ""
+    return f"{count(tokens)} {unit.size}{size}: {pct(rate)}"
+
+
+def time_plots(
+    windows: Sequence[Window], timed: bool, mean_name: str, unit: Unit
+) -> tuple[Plot, ...]:
     """Both rates over time (or over requests), and the load under them; empty where there are no
     windows."""
     if not windows:
@@ -147,7 +159,7 @@ def time_plots(windows: Sequence[Window], timed: bool, mean_name: str) -> tuple[
             100.0 if w.rates.token_weighted is None else 100 - 100 * w.rates.token_weighted / top,
             f"{_place(w.begin - start, w.end - start, timed)}: token-weighted "
             f"{pct(w.rates.token_weighted)}, request mean {pct(w.rates.request_mean_token_full)}, "
-            f"{count(w.num_requests)} requests, {count(w.prompt_tokens)} prompt tokens",
+            f"{count(w.num_requests)} requests, {count(w.prompt_tokens)} prompt {unit.many}",
         )
         for x, w in zip(places, windows, strict=True)
     )
@@ -168,11 +180,11 @@ def time_plots(windows: Sequence[Window], timed: bool, mean_name: str) -> tuple[
         height=220,
         legend=(("hit", "token-weighted"), ("mean", mean_name)),
     )
-    return rates_plot, _load_plot(windows, title, ticks)
+    return rates_plot, _load_plot(windows, title, ticks, unit)
 
 
-def _load_plot(windows: Sequence[Window], title: str, ticks: tuple[Tick, ...]) -> Plot:
-    """Prompt tokens of each window, as bars."""
+def _load_plot(windows: Sequence[Window], title: str, ticks: tuple[Tick, ...], unit: Unit) -> Plot:
+    """Prompt tokens (or bytes) of each window, as bars."""
     start, most = windows[0].begin, max([w.prompt_tokens for w in windows] + [1])
     span = windows[-1].end - start
     bars = "".join(
@@ -186,9 +198,9 @@ def _load_plot(windows: Sequence[Window], title: str, ticks: tuple[Tick, ...]) -
     )
     return Plot(
         "load",
-        "Prompt tokens in each window.",
+        f"Prompt {unit.many} in each window.",
         title,
-        "prompt tokens",
+        f"prompt {unit.many}",
         ticks,
         (Tick(0, short(most)), Tick(100, "0")),
         (Layer("area load", bars),),
@@ -244,8 +256,8 @@ def _edges(hits: PromptHits) -> tuple[list[int], Ints]:
     return edges, np.searchsorted(np.array(edges), prompt, side="right") - 1
 
 
-def length_plot(hits: PromptHits, bins: Sequence[LengthBin]) -> Plot:
-    """Prompt tokens by prompt length and by the share of the prompt that hit."""
+def length_plot(hits: PromptHits, bins: Sequence[LengthBin], unit: Unit) -> Plot:
+    """Prompt tokens (or bytes) by prompt length and by the share of the prompt that hit."""
     edges, place = _edges(hits)
     rows = hits.rows & (hits.prompt > 0)
     share = np.minimum(hits.hit[rows] * _HIT_STEPS // hits.prompt[rows], _HIT_STEPS - 1)
@@ -261,17 +273,17 @@ def length_plot(hits: PromptHits, bins: Sequence[LengthBin]) -> Plot:
         Point(
             (i + 0.5) * width,
             100 - 100 * (b.rate or 0.0),
-            f"{count(b.low)} to {count(b.high)} tokens: {count(b.num_requests)} requests, "
-            f"{count(b.prompt_tokens)} prompt tokens, {pct(b.rate)} hit",
+            f"{count(b.low)} to {count(b.high)} {unit.many}: {count(b.num_requests)} requests, "
+            f"{count(b.prompt_tokens)} prompt {unit.many}, {pct(b.rate)} hit",
         )
         for i, b in enumerate(bins)
     )
     return Plot(
         key="length",
-        alt="Prompt tokens by length of the prompt and share of it that hit.",
-        x_title="prompt length in tokens, each column twice the one before"
+        alt=f"Prompt {unit.many} by length of the prompt and share of it that hit.",
+        x_title=f"prompt length in {unit.many}, each column twice the one before"
         if len(edges) < 3 or edges[1] == 2 * edges[0]
-        else "prompt length in tokens, logarithmic",
+        else f"prompt length in {unit.many}, logarithmic",
         y_title="share of the prompt that hit",
         x_ticks=tuple(
             Tick(100 * i / (len(edges) - 1), _power(e), minor=i % 2 == 1)
@@ -281,7 +293,10 @@ def length_plot(hits: PromptHits, bins: Sequence[LengthBin]) -> Plot:
         layers=(*heat([list(map(int, column)) for column in cells]), Layer("line rate", rates)),
         points=points,
         height=260,
-        legend=(("cell", "prompt tokens (stronger: more)"), ("rate", "hit rate of the column")),
+        legend=(
+            ("cell", f"prompt {unit.many} (stronger: more)"),
+            ("rate", "hit rate of the column"),
+        ),
     )
 
 

@@ -5,13 +5,16 @@ import numpy as np
 from hitpath import __version__
 from hitpath.accounting.rates import ratio
 from hitpath.report.document import arrival_span_s, clock_of
-from hitpath.report.html import sentences
+from hitpath.report.html import sentences_lengths as sentences
 from hitpath.report.html.charts import stacked
 from hitpath.report.html.figures import PromptHits
+from hitpath.report.html.lost_turns import lost_view
 from hitpath.report.html.measures import lengths_view, time_view
+from hitpath.report.html.repeat import parted
+from hitpath.report.html.sentences import Note, if_enough
 from hitpath.report.html.tables import group_tables, problems
 from hitpath.report.html.view import Fact, LengthsPage, Part, Rate, Table
-from hitpath.report.html.words import pct
+from hitpath.report.html.words import TOKENS, pct
 from hitpath.report.lengths import tiers_of
 from hitpath.report.text_parts import count, seconds
 from hitpath.summary.lengths import NO_IDENTITY, NOTHING_REPORTED, HitShare, LengthsAnalysis
@@ -49,8 +52,9 @@ def lengths_page_view(analysis: LengthsAnalysis, command: str) -> LengthsPage:
     why = NO_IDENTITY if reported else NOTHING_REPORTED
     return LengthsPage(
         title="hitpath report",
+        unit=TOKENS,
         rate=pct(whole) if reported else "No",
-        rate_text=sentences.lengths_headline(whole if reported else None),
+        rate_text=sentences.headline(whole if reported else None),
         rate_name="token-weighted hit rate, as reported" if reported else "lengths and times only",
         steady=pct(steady) if reported else "",
         whole=_whole(analysis),
@@ -63,19 +67,18 @@ def lengths_page_view(analysis: LengthsAnalysis, command: str) -> LengthsPage:
         ),
         tokens=_tokens(analysis),
         rates=_rates(analysis) if reported else (),
-        time=time_view(analysis.over_time, trace.common_clock, whole, steady, "mean over requests")
-        if reported
-        else None,
-        lengths=lengths_view(hits) if reported else None,
+        lost=lost_view(analysis) if reported else None,
+        time=time_view(analysis) if reported else None,
+        lengths=lengths_view(hits, TOKENS) if reported else None,
         shares_note=_shares_note(analysis.by_share),
         shares=_shares(analysis.by_share),
         quantiles=_quantiles(analysis),
-        groups=group_tables(analysis.groups) if reported else (),
-        unknown_text=sentences.lengths_unknown(why),
+        groups=group_tables(analysis.groups, TOKENS) if reported else (),
+        unknown_text=sentences.unknown(why),
         unknown=_UNKNOWN if reported else (_NO_RATE, *_UNKNOWN),
         problems=problems(trace),
         settings=_settings(analysis),
-        command=command,
+        command=parted(command),
         version=__version__,
     )
 
@@ -84,11 +87,12 @@ def _whole(analysis: LengthsAnalysis) -> tuple[Part, ...]:
     """The prompt tokens in three; none where no request reports."""
     if analysis.hit_tokens is None:
         return ()
-    named = (
+    named = [
         ("hit", "hit", analysis.hit_tokens),
-        ("lost", "missed, cause not known", analysis.missed_tokens),
-        ("floor", "not reported", analysis.not_reported_tokens),
-    )
+        ("unknown", "missed, cause not known", analysis.missed_tokens),
+    ]
+    if analysis.not_reported_tokens:
+        named.append(("floor", "not reported", analysis.not_reported_tokens))
     places = stacked([value for _, _, value in named])
     return tuple(
         Part(css, name, count(value), pct(ratio(value, analysis.prompt_tokens)), left, width)
@@ -177,10 +181,11 @@ def _shares(steps: tuple[HitShare, ...]) -> Table | None:
     )
 
 
-def _shares_note(steps: tuple[HitShare, ...]) -> sentences.Note | None:
+def _shares_note(steps: tuple[HitShare, ...]) -> Note | None:
     if not steps:
         return None
-    return sentences.hit_shares([(s.name, s.num_requests, s.median_ttft_s) for s in steps])
+    note = sentences.hit_shares([(s.name, s.num_requests, s.median_ttft_s) for s in steps])
+    return if_enough(note, sum(step.num_requests for step in steps))
 
 
 def _quantiles(analysis: LengthsAnalysis) -> Table | None:

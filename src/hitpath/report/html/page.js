@@ -2,6 +2,7 @@
 (() => {
   const $ = (selector, inside = document) => inside.querySelector(selector);
   const all = (selector, inside = document) => [...inside.querySelectorAll(selector)];
+  const many = document.documentElement.dataset.unit; // tokens or bytes
   const number = new Intl.NumberFormat("en-US");
   const make = (tag, css, text) => {
     const element = document.createElement(tag);
@@ -192,11 +193,11 @@
       return narrow.length ? [...visible, lumpOf(node, narrow)] : visible;
     };
     const describe = (node) => {
-      const share = `${percent(node.area, nodes[0].area)} of all prompt tokens`;
-      if (node.parent < 0) return `All prompts: ${number.format(node.requests)} requests, ${number.format(node.area)} prompt tokens.`;
+      const share = `${percent(node.area, nodes[0].area)} of all prompt ${many}`;
+      if (node.parent < 0) return `All prompts: ${number.format(node.requests)} requests, ${number.format(node.area)} prompt ${many}.`;
       if (node.merged) return `${node.name}: ${number.format(node.merged)} small stretches with all below them, ${number.format(node.requests)} requests, ${percent(node.ownHit, node.area)} hit, ${share}.${node.children.length ? " Zoomed into, they are drawn wider than they are." : ""}`;
       if (!node.tokens) return `${node.name}: ${number.format(node.requests)} requests, ${share}.`;
-      return `${node.name}: tokens ${number.format(node.begin)} to ${number.format(node.begin + node.tokens)} of ${number.format(node.requests)} request${node.requests > 1 ? "s" : ""}, ${percent(node.ownHit, node.ownArea)} hit, with all below ${share}. First in ${node.first}.${node.text && ` Text: “${node.text}”`}`;
+      return `${node.name}: ${many} ${number.format(node.begin)} to ${number.format(node.begin + node.tokens)} of ${number.format(node.requests)} request${node.requests > 1 ? "s" : ""}, ${percent(node.ownHit, node.ownArea)} hit, with all below ${share}. First in ${node.first}.${node.text && ` Text: “${node.text}”`}`;
     };
     const ice = $(".ice", icicle), crumbs = $(".crumbs", icicle), told = $(".told", icicle);
     let focus = nodes[0], current = nodes[0], drawn = [];
@@ -220,6 +221,12 @@
       const name = node.tokens ? `${node.name} · ${number.format(node.tokens)}` : node.name;
       return node.text ? `“${node.text}” · ${name}` : name;
     };
+    // Whole, else without its number (half a number misleads), else six letters: fewer tell nothing.
+    const labelIn = (node, pixels) => {
+      const whole = labelOf(node), room = (pixels - 14) / 7.2;
+      const label = whole.length <= room || node.text ? whole : node.name;
+      return room >= Math.min(label.length, 7) ? label : "";
+    };
     const boxOf = (node) => $(`[data-index="${node.index}"]`, ice);
     const select = (node, take) => {
       current = node;
@@ -235,8 +242,9 @@
       ice.replaceChildren(...boxes.map(({ node, left, width, level }) => {
         const share = node.merged ? node.ownHit / (node.area || 1) : node.ownHit / (node.ownArea || 1);
         const pixels = (width * wide) / 100;
-        const css = ["box", pixels < 44 && "thin", node.merged && "rest", node.merged && !node.children.length && "end", share > 0.62 && "deep", node.parent >= 0 && !node.tokens && !node.merged && "whole", node.parent < 0 && "whole"];
-        const box = make("div", css.filter(Boolean).join(" "), pixels < 44 ? "" : labelOf(node));
+        const label = labelIn(node, pixels);
+        const css = ["box", !label && "thin", node.merged && "rest", node.merged && !node.children.length && "end", share > 0.62 && "deep", node.parent >= 0 && !node.tokens && !node.merged && "whole", node.parent < 0 && "whole"];
+        const box = make("div", css.filter(Boolean).join(" "), label);
         box.dataset.index = node.index;
         box.tabIndex = -1;
         box.setAttribute("role", "treeitem");

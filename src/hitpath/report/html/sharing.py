@@ -1,12 +1,15 @@
 """What prompts have in common: the prefix tree, and the origin of hits."""
 
+import numpy as np
+
 from hitpath.accounting.rates import ratio
-from hitpath.report.html import sentences
+from hitpath.report.html import sentences_sharing as sentences
 from hitpath.report.html.charts import stacked
 from hitpath.report.html.excerpts import Excerpts
+from hitpath.report.html.sentences import Note, if_enough
 from hitpath.report.html.tree import PrefixTree
 from hitpath.report.html.view import Part, Sharing, Table, TreeView
-from hitpath.report.html.words import pct, printable, script_json
+from hitpath.report.html.words import Unit, pct, printable, script_json, unit_of
 from hitpath.report.text_parts import count
 from hitpath.sim.owners import SharedPairs
 from hitpath.sim.reuse import SharedPrefix
@@ -15,10 +18,11 @@ from hitpath.summary import Analysis
 _MOST_PAIRS = 12
 
 
-def tree_note(analysis: Analysis) -> sentences.Note:
+def tree_note(analysis: Analysis) -> Note:
     """What most reuse hangs on."""
+    unit = unit_of(analysis.trace)
     if not analysis.prefixes:
-        return sentences.tree(None)
+        return sentences.tree(None, unit)
     first = analysis.prefixes[0]
     return sentences.tree(
         sentences.StretchFacts(
@@ -27,7 +31,8 @@ def tree_note(analysis: Analysis) -> sentences.Note:
             first.num_requests,
             ratio(first.reusable_tokens, _reused(analysis)),
             first.first_request,
-        )
+        ),
+        unit,
     )
 
 
@@ -38,7 +43,7 @@ def _reused(analysis: Analysis) -> int:
 
 def tree_view(analysis: Analysis, tree: PrefixTree, excerpts: Excerpts) -> TreeView:
     """The icicle's data and the biggest shared stretches as a table, with their text if allowed."""
-    total = _reused(analysis)
+    total, unit = _reused(analysis), unit_of(analysis.trace)
 
     def text_of(prefix: SharedPrefix) -> str:
         row = analysis.trace.ids.index(prefix.first_request)
@@ -56,9 +61,9 @@ def tree_view(analysis: Analysis, tree: PrefixTree, excerpts: Excerpts) -> TreeV
         for p in analysis.prefixes
     )
     columns = (
-        "prompt tokens<",
+        f"prompt {unit.many}<",
         "requests",
-        "reusable tokens",
+        f"reusable {unit.many}",
         "share of reuse",
         "first in request<",
         *([] if excerpts.why_not else ["text, as first seen<"]),
@@ -78,7 +83,8 @@ def _foot(analysis: Analysis, tree: PrefixTree) -> str:
     foot += "smaller ones are summed up as “others”."
     without = analysis.ledger.total(analysis.ledger.prompt) - tree.nodes[0].area
     if without:
-        foot += f" {count(without)} prompt tokens have no ids in the trace and are not drawn."
+        unit = unit_of(analysis.trace)
+        foot += f" {count(without)} prompt {unit.many} have no ids in the trace and are not drawn."
     return foot
 
 
@@ -96,15 +102,17 @@ def sharing_view(analysis: Analysis) -> Sharing:
     """Hits by origin, and the sharing factor."""
     prompt, once = analysis.ledger.total(analysis.ledger.prompt), analysis.held_once_tokens
     factor = ratio(prompt, once)
+    unit = unit_of(analysis.trace)
     held = (
-        f"KV of every prompt is {count(prompt)} tokens if each request holds its own, "
-        f"{count(once)} held once"
+        f"KV of {count(prompt)} {unit.size} where each request holds its own, of {count(once)} "
+        "where it is held once"
     )
     held += "." if factor is None else f": sharing factor {factor:.2f}."
     origin = analysis.origin
     pairs = analysis.pairs if analysis.pairs is not None and analysis.pairs.pairs else None
-    table = None if pairs is None else _pairs_table(pairs)
-    pairs_note = None if pairs is None else sentences.pairs(pairs)
+    table = None if pairs is None else _pairs_table(pairs, unit)
+    num_requests = int(np.count_nonzero(analysis.ledger.counted))
+    pairs_note = None if pairs is None else if_enough(sentences.pairs(pairs, unit), num_requests)
     if origin is None:
         return Sharing(None, (), analysis.no_origin_why, held, table, pairs_note)
     other = "other session" if origin.other_tenant is None else "other session of the tenant"
@@ -121,10 +129,10 @@ def sharing_view(analysis: Analysis) -> Sharing:
     note = sentences.origin(
         origin.same_session, origin.other_session, origin.other_tenant, origin.no_session
     )
-    return Sharing(note, parts, "", held, table, pairs_note)
+    return Sharing(if_enough(note, num_requests), parts, "", held, table, pairs_note)
 
 
-def _pairs_table(found: SharedPairs) -> Table:
+def _pairs_table(found: SharedPairs, unit: Unit) -> Table:
     """The largest pairs, and the rest in one row, so that the column adds up."""
     total = sum(pair.hit_tokens for pair in found.pairs) + found.unnamed_tokens
     shown, rest = found.pairs[:_MOST_PAIRS], found.pairs[_MOST_PAIRS:]
@@ -144,5 +152,6 @@ def _pairs_table(found: SharedPairs) -> Table:
     ):
         if tokens:
             rows.append((name, "", "", count(tokens), pct(ratio(tokens, total))))
-    columns = (f"{found.label}<", "hit what was first computed by<", "requests", "tokens", "share")
-    return Table("Hit tokens by who had first computed them", columns, tuple(rows))
+    first = "hit what was first computed by<"
+    columns = (f"{found.label}<", first, "requests", unit.many, "share")
+    return Table(f"Hit {unit.many} by who had first computed them", columns, tuple(rows))

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 from hitpath.accounting.rates import Group, ratio
-from hitpath.report.html import sentences
+from hitpath.report.html import sentences_sharing as sentences
 from hitpath.report.html.view import GroupRow, GroupTable, Problems, Table
-from hitpath.report.html.words import pct, printable, script_json
+from hitpath.report.html.words import Unit, pct, printable, script_json
 from hitpath.report.text_parts import count
 from hitpath.traces.table import Trace
 
@@ -22,21 +22,20 @@ _TITLES = {
     "worker": "By worker",
     "turn": "By turn of the session",
 }
-_COLUMNS = ("requests", "prompt tokens", "hit tokens", "hit rate")
-_COLUMNS_POSSIBLE = (*_COLUMNS, "possible", "missed")
 
 
-def group_tables(groups: Mapping[str, Sequence[Group]]) -> tuple[GroupTable, ...]:
+def group_tables(groups: Mapping[str, Sequence[Group]], unit: Unit) -> tuple[GroupTable, ...]:
     """Tables of more than one group; turns in their order, others by prompt tokens."""
     return tuple(
-        _group_table(kind, title, groups[kind])
+        _group_table(kind, title, groups[kind], unit)
         for kind, title in _TITLES.items()
         if len(groups[kind]) > (0 if kind == "turn" else 1)
     )
 
 
-def _group_table(kind: str, title: str, groups: Sequence[Group]) -> GroupTable:
+def _group_table(kind: str, title: str, groups: Sequence[Group], unit: Unit) -> GroupTable:
     known = any(group.possible_tokens is not None for group in groups)
+    columns = ("requests", f"prompt {unit.many}", f"hit {unit.many}", "hit rate")
     rows = [
         script_json(
             [
@@ -54,8 +53,8 @@ def _group_table(kind: str, title: str, groups: Sequence[Group]) -> GroupTable:
     return GroupTable(
         kind,
         title,
-        sentences.groups(kind, groups),
-        (kind, *(_COLUMNS_POSSIBLE if known else _COLUMNS)),
+        sentences.groups(kind, groups, unit),
+        (kind, *columns, *(("possible", "missed") if known else ())),
         tuple(_group_row(group, known) for group in groups[: min(NUM_STATIC_ROWS, len(rows))]),
         f"[{','.join(rows)}]",
         len(groups) - len(rows),

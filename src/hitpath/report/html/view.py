@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from hitpath.report.html.charts import Plot
 from hitpath.report.html.sentences import Note
+from hitpath.report.html.words import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,8 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a whole: of a stacked bar, or a reason of a cause. Places in percent."""
+    """A piece of a whole: of a stacked bar, or a reason of a cause. Places in percent. note: what
+    else to know of it."""
 
     css: str
     name: str
@@ -37,6 +39,7 @@ class Part:
     share: str
     left: float = 0.0
     width: float = 0.0
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +85,12 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Plots that share one sentence, and their numbers as a table."""
+    """Plots that share one sentence, and their numbers as a table. foot: what else to know."""
 
     note: Note
     plots: tuple[Plot, ...]
     table: Table
+    foot: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,15 +161,26 @@ class Problems:
 
 
 @dataclass(frozen=True, slots=True)
+class Command:
+    """How to repeat the analysis; files: the options that only say where results go, empty for
+    none."""
+
+    repeat: str
+    files: str
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
-    """Everything between <html> and </html>."""
+    """Everything between <html> and </html>. beside: rates that stand beside the first."""
 
     template: ClassVar[str] = "page.html.j2"
     title: str
+    unit: Unit
     rate: str
     rate_text: str
     rate_name: str
     steady: str
+    beside: tuple[str, ...]
     whole: tuple[Part, ...]
     facts: tuple[Fact, ...]
     warnings: tuple[str, ...]
@@ -182,9 +197,18 @@ class Page:
     unknown: tuple[Fact, ...]
     problems: tuple[Problems, ...]
     settings: tuple[Fact, ...]
-    command: str
+    command: Command
     version: str
     holds_text: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Turns that lost the cache; table: the biggest, None where none did."""
+
+    note: Note
+    table: Table | None
+    foot: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +218,7 @@ class LengthsPage:
 
     template: ClassVar[str] = "lengths.html.j2"
     title: str
+    unit: Unit
     rate: str
     rate_text: str
     rate_name: str
@@ -204,6 +229,7 @@ class LengthsPage:
     note: Note
     tokens: Table
     rates: tuple[Rate, ...]
+    lost: Lost | None
     time: Picture | None
     lengths: Picture | None
     shares_note: Note | None
@@ -214,6 +240,7 @@ class LengthsPage:
     unknown: tuple[Fact, ...]
     problems: tuple[Problems, ...]
     settings: tuple[Fact, ...]
-    command: str
+    command: Command
     version: str
     holds_text: bool = False
+    beside: tuple[str, ...] = ()

@@ -7,9 +7,11 @@ from hitpath.core import CAUSES
 from hitpath.report.document import hit_by_tier, ladder_part, tokens_part
 from hitpath.report.html import sentences
 from hitpath.report.html.view import Part, Step, Waterfall
-from hitpath.report.html.words import pct
+from hitpath.report.html.words import pct, unit_of
 from hitpath.report.text_parts import count
 from hitpath.summary import Analysis
+
+_NO_TIER = "tier not told"
 
 
 def waterfall_view(analysis: Analysis) -> Waterfall:
@@ -18,6 +20,7 @@ def waterfall_view(analysis: Analysis) -> Waterfall:
     told: dict[str, int] = {"hit": tokens["hit"], "unexplained": tokens["unexplained"]}
     told |= {cause: value for cause, value in tokens["causes"].items() if value is not None}
     prompt, left = analysis.ledger.total(analysis.ledger.prompt), 0
+    unit = unit_of(analysis.trace)
     steps = []
     for name, value in told.items():
         if value or name == "hit":
@@ -27,7 +30,7 @@ def waterfall_view(analysis: Analysis) -> Waterfall:
     everything = Step(
         "all",
         "prompt",
-        "all prompt tokens",
+        f"all prompt {unit.many}",
         "",
         0,
         100,
@@ -43,7 +46,7 @@ def waterfall_view(analysis: Analysis) -> Waterfall:
     beside = []
     if isinstance(excess, int) and excess:
         beside.append(
-            f"{count(excess)} tokens of excess stand beside this sum: the engine "
+            f"{count(excess)} {unit.many} of excess stand beside this sum: the engine "
             "reported more hits than the modelled cache holds."
         )
     not_stored = tokens["reasons"].get("evicted", {}).get("not_stored", 0)
@@ -51,7 +54,15 @@ def waterfall_view(analysis: Analysis) -> Waterfall:
     split = tokens["evicted_split"]
     return Waterfall(
         sentences.ladder(
-            prompt, told["hit"], lost, not_stored, split["policy"] if split is not None else 0
+            sentences.LadderFacts(
+                prompt,
+                told["hit"],
+                lost,
+                tokens["not_known"],
+                not_stored,
+                split["policy"] if split is not None else 0,
+            ),
+            unit,
         ),
         (*steps, everything),
         ", ".join(none),
@@ -68,20 +79,23 @@ def _step(
     hits = analysis.ledger.hit[analysis.ledger.counted]
     requests = int((hits > 0).sum()) if name == "hit" else touched.get(name)
     kinds = {"hit": "hit", "cold": "floor", "unexplained": "odd"}
+    unit = unit_of(analysis.trace)
+    is_cold = name == "cold"
+    plain = sentences.plain_cold(tokens["not_known"]) if is_cold else sentences.plain(name, unit)
     who = sentences.WHO[name]
     if name in tokens["notes"]:
         who += " (lower bound)"
     return Step(
         kinds.get(name, "lost"),
         name.replace("_", " "),
-        sentences.PLAIN[name],
+        plain,
         who,
         100 * left / prompt if prompt else 0.0,
         100 * value / prompt if prompt else 0.0,
         count(value),
         pct(ratio(value, prompt)),
-        "" if rung is None or name == "cold" else pct(rung["hit_rate"]),
-        "" if rung is None or name == "cold" else f"{count(rung['tokens'])} tokens",
+        "" if rung is None or is_cold else pct(rung["hit_rate"]),
+        "" if rung is None or is_cold else f"{count(rung['tokens'])} {unit.many}",
         count(requests) if requests is not None else "",
         _reasons(analysis, tokens, name, prompt),
     )
@@ -94,8 +108,11 @@ def _reasons(
     if name == "hit":
         tiers = {tier: n for tier, n in hit_by_tier(analysis).items() if n}
         parts = tiers if len(tiers) > 1 or "device" not in tiers else {}
+        parts = {_NO_TIER if tier == "unknown" else tier: n for tier, n in parts.items()}
     else:
         parts = dict(tokens["reasons"].get(name, {}))
+        if "last_token" in parts:
+            parts[f"last {unit_of(analysis.trace).one}"] = parts.pop("last_token")
     split = tokens["evicted_split"]
     if name == "evicted" and split is not None:
         parts |= {

@@ -3,6 +3,7 @@
 from textwrap import wrap
 
 from hitpath.report.html.view import Gaps, Step, Waterfall
+from hitpath.report.html.words import Unit
 from hitpath.report.pictures.sheet import MARGIN, WIDTH, Sheet
 
 _LANE_LEFT = MARGIN + 330
@@ -12,18 +13,18 @@ _LABEL_CHARACTERS = 46
 _COLOURS = {"hit": "hit", "lost": "lost", "odd": "odd", "floor": "floor", "all": "dim"}
 
 
-def draw_waterfall(sheet: Sheet, fall: Waterfall) -> None:
+def draw_waterfall(sheet: Sheet, fall: Waterfall, unit: Unit) -> None:
     """A bar a label, each beginning where the one above ends."""
     x = float(_LANE_LEFT)
-    for css, name in (("hit", "hit"), ("lost", "could have hit"), ("floor", "new text")):
+    for css, name in (("hit", "hit"), ("lost", "could have hit"), ("floor", "cold")):
         sheet.rect(x, sheet.y, 11, 11, _COLOURS[css])
         sheet.text(x + 17, sheet.y + 10, name)
         x += 130
-    sheet.text(_RIGHT, sheet.y + 10, "of prompt tokens", anchor="end")
+    sheet.text(_RIGHT, sheet.y + 10, f"of prompt {unit.many}", anchor="end")
     sheet.y += 24
     for step in fall.steps:
         _draw_step(sheet, step)
-    for text in (*fall.beside, f"No tokens under: {fall.none}." if fall.none else ""):
+    for text in (*fall.beside, f"No {unit.many} under: {fall.none}." if fall.none else ""):
         sheet.paragraph(text, 12, "dim")
 
 
@@ -52,11 +53,11 @@ def _draw_lane(sheet: Sheet, x: float, top: float, left: float, width: float, co
     sheet.rect(x + begin, top, shown, 22, colour)
 
 
-def draw_gaps(sheet: Sheet, gaps: Gaps) -> None:
+def draw_gaps(sheet: Sheet, gaps: Gaps, unit: Unit) -> None:
     """A bar a time that blocks are kept."""
     sheet.y += 14
     sheet.text(MARGIN, sheet.y, "kept after each use")
-    sheet.text(_RIGHT, sheet.y, "reusable tokens still there", anchor="end")
+    sheet.text(_RIGHT, sheet.y, f"reusable {unit.many} still there", anchor="end")
     sheet.y += 12
     for part in gaps.parts:
         sheet.text(MARGIN, sheet.y + 16, part.name, 14, "ink", 600)

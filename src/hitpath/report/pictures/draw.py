@@ -9,6 +9,7 @@ from hitpath.report.html.sharing import tree_note
 from hitpath.report.html.tree import prefix_tree
 from hitpath.report.html.view import Picture
 from hitpath.report.html.waterfall import waterfall_view
+from hitpath.report.html.words import TOKENS, unit_of
 from hitpath.report.pictures.bars import draw_gaps, draw_waterfall
 from hitpath.report.pictures.files import PAGE, PictureFile
 from hitpath.report.pictures.icicle import draw_icicle
@@ -23,7 +24,7 @@ from hitpath.summary.lengths import NO_IDENTITY, NOTHING_REPORTED
 from hitpath.traces.table import Trace
 
 _TITLES = {
-    "waterfall": "Where every prompt token went",
+    "waterfall": "Where every prompt {} went",
     "curve": "How large a cache is enough",
     "over-time": "Hit rate over time",
     "gaps": "How long a block must be kept",
@@ -44,23 +45,23 @@ def draw(file: PictureFile, analysis: Analysis | LengthsAnalysis, model: ModelKV
     if file.name == PAGE:
         return terminal_svg(lambda page: print_report(analysis, model, page))
     foot = _foot(analysis.trace, analysis.setting.engine, analysis.setting.capacity_tokens)
+    unit = unit_of(analysis.trace)
     if file.name == "waterfall":
         fall = waterfall_view(analysis)
-        sheet = Sheet(_TITLES[file.name], fall.note, foot)
-        draw_waterfall(sheet, fall)
+        sheet = Sheet(_TITLES[file.name].format(unit.one), fall.note, foot)
+        draw_waterfall(sheet, fall, unit)
         return sheet.svg()
     if file.name == "gaps":
-        gaps = gaps_view(analysis.gaps)
+        gaps = gaps_view(analysis)
         if gaps is None:
             raise SettingError(file.option, _NO_REUSE if analysis.gaps else "there is no clock")
         sheet = Sheet(_TITLES[file.name], gaps.note, foot)
-        draw_gaps(sheet, gaps)
+        draw_gaps(sheet, gaps, unit)
         return sheet.svg()
     if file.name == "icicle":
         sheet = Sheet(_TITLES[file.name], tree_note(analysis), foot)
-        draw_icicle(
-            sheet, prefix_tree(analysis.trace, analysis.ledger, analysis.events, analysis.blocks)
-        )
+        tree = prefix_tree(analysis.trace, analysis.ledger, analysis.events, analysis.blocks)
+        draw_icicle(sheet, tree, unit)
         return sheet.svg()
     return _plots(file, *_picture(file.name, analysis, model), foot)
 
@@ -70,11 +71,10 @@ def _picture(name: str, analysis: Analysis, model: ModelKV | None) -> tuple[Pict
     if name == "curve":
         return capacity_view(analysis, model), _NO_REUSE
     if name == "over-time":
-        whole, steady = analysis.hit_rate.token_weighted, analysis.steady.token_weighted
-        timed = analysis.trace.common_clock
-        return time_view(analysis.over_time, timed, whole, steady), _ONE_MOMENT
+        return time_view(analysis), _ONE_MOMENT
     ledger = analysis.ledger
-    return lengths_view(PromptHits(ledger.prompt, ledger.hit, ledger.counted)), ""
+    hits = PromptHits(ledger.prompt, ledger.hit, ledger.counted)
+    return lengths_view(hits, unit_of(analysis.trace)), ""
 
 
 def _lengths_only(file: PictureFile, analysis: LengthsAnalysis) -> str:
@@ -86,10 +86,8 @@ def _lengths_only(file: PictureFile, analysis: LengthsAnalysis) -> str:
     foot = _foot(trace, "hits as reported", None)
     if file.name == "lengths":
         hits = PromptHits(trace.prompt_tokens, trace.reported_hit, analysis.told)
-        return _plots(file, lengths_view(hits), "", foot)
-    whole, steady = analysis.hit_rate.token_weighted, analysis.steady.token_weighted
-    picture = time_view(analysis.over_time, trace.common_clock, whole, steady, "mean over requests")
-    return _plots(file, picture, _ONE_MOMENT, foot)
+        return _plots(file, lengths_view(hits, TOKENS), "", foot)
+    return _plots(file, time_view(analysis), _ONE_MOMENT, foot)
 
 
 def _plots(file: PictureFile, picture: Picture | None, why_not: str, foot: str) -> str:
@@ -105,7 +103,9 @@ def _plots(file: PictureFile, picture: Picture | None, why_not: str, foot: str) 
 def _foot(trace: Trace, engine: str, capacity_tokens: int | None) -> str:
     """What the picture was made of, so that it can stand alone."""
     cache = (
-        engine if capacity_tokens is None else f"{engine}, {count(capacity_tokens)} tokens a worker"
+        engine
+        if capacity_tokens is None
+        else f"{engine}, {count(capacity_tokens)} {unit_of(trace).size} a worker"
     )
     return (
         f"{one_line(trace.format)} trace of {count(len(trace))} requests · {cache} · "

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hitpath.report.html.tree import PrefixTree, TreeNode
-from hitpath.report.html.words import pct
+from hitpath.report.html.words import Unit, pct
 from hitpath.report.pictures.sheet import COLOURS, MARGIN, WIDTH, Sheet, shortened
 
 _LEVELS = 10
@@ -83,7 +83,7 @@ def _hit(node: TreeNode) -> float | None:
     return node.own_hit / own if own else None
 
 
-def draw_icicle(sheet: Sheet, tree: PrefixTree) -> None:
+def draw_icicle(sheet: Sheet, tree: PrefixTree, unit: Unit) -> None:
     """Boxes below boxes, and what their width and colour say."""
     _draw_ramp(sheet)
     top, deepest = sheet.y, 0
@@ -98,9 +98,9 @@ def draw_icicle(sheet: Sheet, tree: PrefixTree) -> None:
     sheet.y = top + (deepest + 1) * _ROW + 12
     whole = tree.nodes[0]
     sheet.paragraph(
-        "Each box is a run of tokens that the same requests share, with its length in tokens; what "
-        "they go on with hangs below it. Width: tokens × requests, with all that follows. Colour: "
-        f"share of the box's own tokens that hit; of all {whole.area:,} tokens drawn, "
+        f"Each box is a run of {unit.many} that the same requests share, with its length; what "
+        f"they go on with hangs below it. Width: {unit.many} × requests, with all that follows. "
+        f"Colour: share of the box's own {unit.many} that hit; of all {whole.area:,} drawn, "
         f"{pct(sum(n.own_hit for n in tree.nodes) / whole.area if whole.area else None)}.",
         12,
         "dim",

@@ -78,14 +78,12 @@ def _draw_rule(sheet: Sheet, rule: Rule, top: float, height: float) -> None:
 def _draw_mark(sheet: Sheet, mark: Mark, top: float, height: float) -> None:
     x = _LEFT + mark.x * (_RIGHT - _LEFT) / 100
     sheet.circle(x, top + mark.y * height / 100)
-    anchor = "end" if mark.left else "start"
     sheet.text(
-        x - 9 if mark.left else x + 9,
+        x + 9,
         top + mark.label_y * height / 100 + 12,
         mark.label,
         12,
         "ink",
         400,
-        anchor,
         halo=True,
     )

@@ -39,6 +39,6 @@ def _resvg() -> ModuleType:
     try:
         import resvg_py
     except ImportError as error:
-        cause = "needs resvg-py, which is not installed: pip install 'hitpath[picture]'"
+        cause = "needs resvg-py, which is not installed: it comes with the extra picture (README)"
         raise SettingError("--png", cause) from error
     return resvg_py

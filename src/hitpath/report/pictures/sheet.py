@@ -42,11 +42,12 @@ def text_width(text: str, size: float) -> float:
 
 
 def shortened(text: str, size: float, width: float) -> str:
-    """The text, its end cut off where it would be wider; empty where nothing fits."""
+    """The text, its end cut off where it would be wider; empty where less than six letters of it
+    fit, which tell nothing."""
     most = int(width / (size * _CHARACTER_EM))
     if len(text) <= most:
         return text
-    return f"{text[: most - 1]}…" if most >= 4 else ""
+    return f"{text[: most - 1]}…" if most >= 7 else ""
 
 
 def placed(path: str, left: float, top: float, width: float, height: float) -> str:

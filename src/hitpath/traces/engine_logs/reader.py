@@ -32,9 +32,12 @@ def observe(inputs: Sequence[Input], *, skip_bad_rows: bool = False) -> Observed
     Raises InputError for a sample of metrics that cannot be right; with `skip_bad_rows` it is
     listed in `Observed.skipped`, as lines of logs that are cut off always are.
     """
-    reading = _Reading(Findings(strict=not skip_bad_rows))
+    findings = Findings(strict=not skip_bad_rows)
+    reading = _Reading(findings)
     for source, name in zip(inputs, _short_names(inputs), strict=True):
         reading.read(source, name)
+        if source.note:
+            findings.trap(source.note)
     return reading.conclude(tuple(source.name for source in inputs))
 
 
