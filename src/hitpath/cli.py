@@ -361,6 +361,103 @@ def query(
     run_query(ledgers, sql, json_file)
 
 
+@app.command()
+def price(
+    model: Annotated[str, typer.Option(help="Built-in name or config.json.")],
+    hardware: Annotated[str, typer.Option(help="Built-in name or a measured hardware file.")],
+    tp: Annotated[int, typer.Option("--tp", help="GPUs that serve it together.")] = 1,
+    prompt: Annotated[int, typer.Option(help="Prompt tokens.")] = 4096,
+    cached: Annotated[
+        int | None, typer.Option(help="Of them cached [default: all but 64].")
+    ] = None,
+    batch: Annotated[int, typer.Option(help="Equal requests at once.")] = 1,
+    chunk: Annotated[
+        int | None, typer.Option(help="New tokens of a request a step [default: all].")
+    ] = None,
+    weights: Annotated[str, typer.Option(help="bf16, fp16, fp8, int8, int4, fp4, fp32.")] = "bf16",
+    kv: Annotated[str, typer.Option("--kv", help="bf16, fp16, fp8, int8, int4, fp4.")] = "bf16",
+    output: Annotated[int, typer.Option(help="Output tokens.")] = 256,
+    efficiency: Annotated[
+        str, typer.Option(help="ideal, achievable, or compute=,memory=,link=,overhead_s=.")
+    ] = "ideal",
+    mla: Annotated[
+        str, typer.Option(help="Latent attention: faster, absorbed or unabsorbed.")
+    ] = "faster",
+    lookup_s: Annotated[float, typer.Option(help="Seconds to look a prefix up.")] = 0.0,
+    queue_s: Annotated[float, typer.Option(help="Seconds of waiting before a step.")] = 0.0,
+    host_gb_s: Annotated[
+        float | None, typer.Option(help="Host memory to a GPU [default: the hardware's link].")
+    ] = None,
+    disk_gb_s: Annotated[float, typer.Option(help="Disk to the GPUs, assumed.")] = 7.0,
+    network_gb_s: Annotated[float, typer.Option(help="Network to the GPUs, assumed.")] = 12.5,
+    load_latency_s: Annotated[float, typer.Option(help="Seconds before a load begins.")] = 0.0,
+    gpu_hour: Annotated[float | None, typer.Option(help="USD of a GPU-hour.")] = None,
+    tier_usd_hour: Annotated[
+        float | None, typer.Option(help="USD of a cache tier an hour.")
+    ] = None,
+    prompt_tokens_per_s: Annotated[
+        float | None, typer.Option(help="Prompt tokens a second that the tier would serve.")
+    ] = None,
+    sweep: Annotated[
+        str | None, typer.Option(help="Draw a curve: cached, prompt, batch or hit-rate.")
+    ] = None,
+    json_file: Json = None,
+    plot: Annotated[
+        str | None, typer.Option(metavar="FILE.html", help="Both paths on the roofline.")
+    ] = None,
+) -> None:
+    """What a hit is worth: both paths' FLOPs, bytes and seconds, and where it begins to pay."""
+    from hitpath.report.price import PriceJob, run_price
+
+    run_price(
+        PriceJob(
+            model=model,
+            hardware=hardware,
+            tp=tp,
+            prompt=prompt,
+            cached=cached,
+            batch=batch,
+            chunk=chunk,
+            weights=weights,
+            kv=kv,
+            output=output,
+            efficiency=efficiency,
+            mla=mla,
+            lookup_s=lookup_s,
+            queue_s=queue_s,
+            host_gb_s=host_gb_s,
+            disk_gb_s=disk_gb_s,
+            network_gb_s=network_gb_s,
+            load_latency_s=load_latency_s,
+            gpu_hour_usd=gpu_hour,
+            tier_usd_per_hour=tier_usd_hour,
+            prompt_tokens_per_s=prompt_tokens_per_s,
+            sweep=sweep,
+            json=json_file,
+            plot=plot,
+            command=shlex.join(["hitpath", *sys.argv[1:]]),
+        )
+    )
+
+
+@app.command()
+def calibrate(
+    out: Annotated[str, typer.Option("--out", metavar="FILE|-", help="The hardware file.")],
+    dtype: Annotated[
+        str | None,
+        typer.Option(metavar="fp32,bf16", help="Types [default: both; fp32 without torch]."),
+    ] = None,
+    seconds: Annotated[float, typer.Option(help="About how long to measure.")] = 20.0,
+    device: Annotated[
+        str | None, typer.Option(metavar="cpu|cuda", help="[default: cuda where there is one].")
+    ] = None,
+) -> None:
+    """Measure this machine: memory, matrix products, attention; for price --hardware FILE."""
+    from hitpath.report.calibration import run_calibrate
+
+    run_calibrate(out, dtype, seconds, device)
+
+
 def _tokens_of(gib: float, tokens: int | None, model: "ModelKV | None") -> int:
     if model is None:
         raise SettingError("--capacity-gib", "needs --model, to know the bytes of a token")

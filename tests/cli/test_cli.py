@@ -80,7 +80,7 @@ def assert_refused(ended: Any, *fragments: str) -> None:
         ("--engine lru --capacity-gib 1e300 --model qwen3-8b", ["--capacity-"]),
         ("--engine lru --capacity-gib 0 --model qwen3-8b", ["--capacity-"]),
         ("--engine lru --capacity-gib -1 --model qwen3-8b", ["--capacity-"]),
-        ("--model nope", ["--model nope", "qwen3-8b"]),
+        ("--model nope", ["--model nope", "llama-3.1-8b"]),
         ("--model /dev/null", ["/dev/null"]),
         ("--model " + "x" * 5000, ["--model"]),
         ("--model qwen3-8b --kv-dtype fp7", ["--kv-dtype fp7", "bf16"]),

@@ -11,6 +11,7 @@ from cli import call
 from hitpath.core import CAUSES, Setting
 from hitpath.report.document import document
 from hitpath.report.lengths import lengths_document
+from hitpath.report.rows import ledger_table
 from hitpath.report.sampled import sampled_document
 from hitpath.sim.engines import make_engine
 from hitpath.spine import analyze_trace
@@ -59,6 +60,38 @@ def test_every_json_key_is_documented(tmp_path):
     keys = {*keys_of(whole), *keys_of(sampled)} - {"host"}
     missing = sorted(key for key in keys if f"`{key}`" not in page)
     assert not missing
+
+
+METRICS = """vllm:prefix_cache_queries_total{engine="0",model_name="m"} 1000.0
+vllm:prefix_cache_hits_total{engine="0",model_name="m"} 900.0
+vllm:cache_config_info{block_size="16",engine="0",num_gpu_blocks="64"} 1.0
+vllm:prefix_cache_queries_total{engine="0",model_name="m"} 3000.0
+vllm:prefix_cache_hits_total{engine="0",model_name="m"} 1900.0
+"""
+
+
+def test_every_key_of_what_an_engine_says_is_documented(tmp_path):
+    path, out = tmp_path / "metrics.txt", tmp_path / "o.json"
+    path.write_text(METRICS)
+    assert call("analyze", path, "--json", out).code == 0
+    page = (ROOT / "docs" / "json-output.md").read_text()
+    keys = {*keys_of(json.loads(out.read_text()))}
+    assert "observations" in keys
+    assert not sorted(key for key in keys if f"`{key}`" not in page)
+
+
+def test_every_column_of_a_ledger_is_documented(tmp_path):
+    page = (ROOT / "docs" / "json-output.md").read_text().split("## `--ledger`")[1]
+    path = str(write_jsonl(tmp_path / "t.jsonl", ROWS))
+    names = ledger_table(analyze_trace(read_trace([path]), Setting())).column_names
+    assert not [name for name in names if f"`{name}`" not in page]
+
+
+def test_paper_is_no_narrow_screen():
+    """What a narrow screen hides must be on paper."""
+    css = (ROOT / "src" / "hitpath" / "report" / "html" / "page.css").read_text()
+    for width in re.findall(r"@media ([^{]*max-width[^{]*)", css):
+        assert width.startswith("screen and"), width
 
 
 def test_every_cause_is_documented():

@@ -1,1 +1,1 @@
-"""What tokens cost: for now bytes of KV a token."""
+"""What a hit is worth: shapes of models, hardware, the two paths, break-evens, money."""

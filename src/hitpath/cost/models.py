@@ -1,41 +1,36 @@
-"""Bytes of KV that one token takes, from a Hugging Face config.json or a small table.
+"""Bytes of KV that one token takes, of a built-in model or from a Hugging Face config.json.
 
 Full attention:  2 (key, value) x layers x KV heads x head size x bytes of an element.
 MLA (DeepSeek):  layers x (kv_lora_rank + qk_rope_head_dim) x bytes: one latent, no heads
 (DeepSeek-V2, arXiv 2405.04434, section 2.1). Models whose KV a token is no constant (sliding
 windows, linear attention, Mamba) are refused: an error names the field.
+
+A config.json needs these few fields only; whole shapes, with parameters and FLOPs, are in
+shapes.py and config.py and need more.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from hitpath.core import InputError, SettingError
+from hitpath.cost.config import read_config
+from hitpath.cost.kv import has_constant_kv, kv_elements_per_token
+from hitpath.cost.model_table import built_in, built_in_models, config_path
 
 KV_DTYPE_BYTES = {"bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0, "fp4": 0.5, "int4": 0.5}
 
-# name: (layers, KV heads, head size). Source: num_hidden_layers, num_key_value_heads and
-# head_dim (else hidden_size / num_attention_heads) in the config.json of the repository named.
-_FULL_ATTENTION = {
-    "llama-2-70b": (80, 8, 128),  # meta-llama/Llama-2-70b-hf
-    "llama-3.1-8b": (32, 8, 128),  # meta-llama/Llama-3.1-8B
-    "llama-3.1-70b": (80, 8, 128),  # meta-llama/Llama-3.1-70B-Instruct
-    "llama-3.2-3b": (28, 8, 128),  # meta-llama/Llama-3.2-3B
-    "qwen2.5-7b": (28, 4, 128),  # Qwen/Qwen2.5-7B
-    "qwen2.5-14b": (48, 8, 128),  # Qwen/Qwen2.5-14B
-    "qwen2.5-32b": (64, 8, 128),  # Qwen/Qwen2.5-32B
-    "qwen3-4b": (36, 8, 128),  # Qwen/Qwen3-4B
-    "qwen3-8b": (36, 8, 128),  # Qwen/Qwen3-8B
-    "qwen3-14b": (40, 8, 128),  # Qwen/Qwen3-14B
-    "qwen3-30b-a3b": (48, 4, 128),  # Qwen/Qwen3-30B-A3B
-    "qwen3-32b": (64, 8, 128),  # Qwen/Qwen3-32B
+_STATEFUL = (
+    "linear_num_value_heads",
+    "linear_attn_config",
+    "mamba_d_state",
+    "ssm_state_size",
+    "attn_layer_period",
+)
+_OTHERWISE = {
+    "index_topk": "an index is cached beside the latents: not counted here",
+    "compress_ratios": "compressed layers: not counted here",
+    "attention_chunk_size": "KV a token is no constant past the chunk",
 }
-# name: (layers, kv_lora_rank, qk_rope_head_dim)
-_MLA = {"deepseek-v3": (61, 512, 64)}  # deepseek-ai/DeepSeek-V3
-
-_STATEFUL = ("linear_num_value_heads", "mamba_d_state", "ssm_state_size", "attn_layer_period")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,53 +53,42 @@ class ModelKV:
 
 
 def model_names() -> list[str]:
-    """The names of the built-in table."""
-    return sorted([*_FULL_ATTENTION, *_MLA])
+    """The names of the built-in models whose KV a token is a constant."""
+    return sorted(name for name, one in built_in_models().items() if has_constant_kv(one.shape()))
 
 
 def load_model(name: str, kv_dtype: str) -> ModelKV:
     """A built-in model, or one described by a config.json (or the folder that holds it).
 
-    Raises SettingError for an unknown name or type, InputError for a config that lacks a field
-    or whose KV a token is not a constant.
+    Raises SettingError for an unknown name or type or a built-in model whose KV a token is not
+    a constant, InputError for a config that lacks a field or is of such a model.
     """
     if kv_dtype not in KV_DTYPE_BYTES:
         raise SettingError(f"--kv-dtype {kv_dtype}", f"not one of {', '.join(KV_DTYPE_BYTES)}")
     size = KV_DTYPE_BYTES[kv_dtype]
-    if name in _FULL_ATTENTION:
-        layers, heads, head = _FULL_ATTENTION[name]
-        return ModelKV(name, kv_dtype, 2 * layers * heads * head * size)
-    if name in _MLA:
-        layers, rank, rope = _MLA[name]
-        return ModelKV(name, kv_dtype, layers * (rank + rope) * size)
-    try:
-        path = Path(name) / "config.json" if Path(name).is_dir() else Path(name)
-        found = path.is_file()
-    except (OSError, ValueError):
-        found = False
-    if not found:
-        known = ", ".join(model_names())
-        raise SettingError(f"--model {name}", f"neither a config.json nor one of {known}")
-    return ModelKV(name, kv_dtype, _elements_per_token(_read(path), str(path)) * size)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        config = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-    except OSError as error:
-        raise InputError(str(path), "", f"cannot be read: {error.strerror}") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputError(str(path), "", str(error)) from error
-    text = config.get("text_config")  # multimodal models nest the language model's
-    return text if isinstance(text, dict) else config
+    one = built_in(name)
+    if one is None:
+        path = config_path(name)
+        config = read_config(path)
+        text = config.get("text_config")  # multimodal models nest the language model's
+        fields = text if isinstance(text, dict) else config
+        return ModelKV(name, kv_dtype, _elements_per_token(fields, str(path)) * size)
+    shape = one.shape()
+    if not has_constant_kv(shape):
+        cause = "KV a token is no constant: some layers keep a window or a state"
+        raise SettingError(f"--model {name}", cause)
+    return ModelKV(one.name, kv_dtype, kv_elements_per_token(shape) * size)
 
 
 def _elements_per_token(config: dict[str, Any], place: str) -> int:
     for field in _STATEFUL:
         if config.get(field):
             raise InputError(place, field, "layers with a state: KV a token is no constant")
+    for field, cause in _OTHERWISE.items():
+        if config.get(field):
+            raise InputError(place, field, cause)
     kinds = config.get("layer_types")
-    if isinstance(kinds, list) and set(kinds) - {"full_attention"}:
+    if isinstance(kinds, list) and set(map(str, kinds)) - {"full_attention"}:
         other = sorted(set(map(str, kinds)) - {"full_attention"})
         raise InputError(place, "layer_types", f"{', '.join(other)}: KV a token is no constant")
     if config.get("sliding_window") and config.get("use_sliding_window", True) and not kinds:

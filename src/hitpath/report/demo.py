@@ -12,8 +12,9 @@ import msgspec
 from hitpath.core import Setting
 from hitpath.cost.models import load_model
 from hitpath.report.output import write_whole
+from hitpath.report.pages import page_console
 from hitpath.report.pictures.files import picture_files
-from hitpath.report.run import Job, Outputs, page_console, run
+from hitpath.report.run import Job, Outputs, run
 from hitpath.traces.synthetic import demo_rows
 
 CAPACITY_TOKENS = 120_000

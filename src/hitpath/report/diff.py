@@ -13,8 +13,9 @@ from hitpath.accounting.rates import ratio
 from hitpath.core import InputError, Setting, SettingError
 from hitpath.report.ledger_input import is_ledger, labelled_rows, origin_of, read_ledgers
 from hitpath.report.lengths import lengths_table
+from hitpath.report.pages import print_page, write_json
 from hitpath.report.rows import ledger_table, setting_of
-from hitpath.report.run import Outputs, announce_compilation, print_page, shown_progress, write_json
+from hitpath.report.run import Outputs, announce_compilation, shown_progress
 from hitpath.report.terminal_diff import print_diff
 from hitpath.spine import analyze
 from hitpath.summary import Analysis, LengthsAnalysis

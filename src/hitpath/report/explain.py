@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 from hitpath.core import ABSENT, CAUSES, RUNG_NAMES, InputError, Setting
 from hitpath.report.first_difference import FirstDifference, first_difference
+from hitpath.report.pages import print_page, write_json
 from hitpath.report.rows import setting_of
-from hitpath.report.run import Outputs, announce_compilation, print_page, shown_progress, write_json
+from hitpath.report.run import Outputs, announce_compilation, shown_progress
 from hitpath.report.terminal_explain import print_explanation
 from hitpath.spine import analyze
 from hitpath.summary import Analysis, LengthsAnalysis

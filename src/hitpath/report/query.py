@@ -10,7 +10,7 @@ from typing import Any
 
 from hitpath.core import InputError, SettingError
 from hitpath.report.output import STDOUT
-from hitpath.report.run import print_page, write_json
+from hitpath.report.pages import print_page, write_json
 from hitpath.report.text_parts import Page, count, label, table
 
 _MOST_ROWS_SHOWN = 200

@@ -1,17 +1,14 @@
 """One command's work: progress on a terminal, the analysis, then all outputs."""
 
-import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, Any
 
-import msgspec
 from rich.console import Console
 
 from hitpath._jit import nothing_compiled_yet
-from hitpath.core import OutputError, Progress, ReaderGone, Setting, SettingError
+from hitpath.core import OutputError, Progress, Setting, SettingError
 from hitpath.cost.models import ModelKV
 from hitpath.report.document import document
 from hitpath.report.lengths import (
@@ -21,13 +18,13 @@ from hitpath.report.lengths import (
 )
 from hitpath.report.observed import check_observable, observed_document
 from hitpath.report.output import STDOUT, check_writable, write_whole
+from hitpath.report.pages import print_page, write_json, write_line
 from hitpath.report.pictures.files import PictureFile
 from hitpath.report.rows import write_ledger, write_per_request
 from hitpath.report.sampled import print_sampled, sampled_document
-from hitpath.report.terminal import NARROWEST, WIDTH, print_report
+from hitpath.report.terminal import print_report
 from hitpath.report.terminal_lengths import print_lengths
 from hitpath.report.terminal_observed import print_observed
-from hitpath.report.text_parts import Page
 from hitpath.spine import analyze, estimate
 from hitpath.summary import Analysis, Estimate, LengthsAnalysis
 from hitpath.summary.lengths import NO_IDENTITY
@@ -178,12 +175,6 @@ def write_estimate(estimated: Estimate, model: ModelKV | None, outputs: Outputs)
         print_page(lambda page: print_sampled(estimated, model, page))
 
 
-def write_json(path: str, content: dict[str, Any] | list[Any]) -> None:
-    """One indented JSON document; what JSON has no type for (dates) is written as text."""
-    text = msgspec.json.format(msgspec.json.encode(content, enc_hook=str), indent=2)
-    write_whole(path, lambda file: _write_line(file, text))
-
-
 def write_outputs(analysis: Analysis, model: ModelKV | None, outputs: Outputs) -> None:
     """All files whole, or an OutputError."""
     if outputs.json is not None:
@@ -222,34 +213,7 @@ def _write_pages(
         from hitpath.report.html import render_html
 
         html = render_html(analysis, model, outputs.command, outputs.show_text)
-        write_whole(outputs.html, lambda file: _write_line(file, html))
-
-
-def _write_line(file: IO[bytes], text: bytes) -> None:
-    file.write(text + b"\n")
-
-
-def page_console(**options: Any) -> Page:
-    """Where the page goes: the terminal's width from NARROWEST to WIDTH, or WIDTH into a file or
-    pipe. A narrower terminal wraps lines by itself: no number is cut."""
-    if sys.stdout is None:
-        raise OutputError("stdout", "cannot be written: it is closed")
-    page = Page()
-    width = min(WIDTH, max(NARROWEST, page.width)) if page.is_terminal else WIDTH
-    return Page(width=width, **options)
-
-
-def print_page(show: Callable[[Page], None]) -> None:
-    """Print a page and be sure that it arrived."""
-    try:
-        show(page_console())
-        sys.stdout.flush()
-    except BrokenPipeError as error:
-        raise ReaderGone from error
-    except OSError as error:
-        # What is still buffered would fail again when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise OutputError("stdout", f"cannot be written: {error.strerror}") from error
+        write_whole(outputs.html, lambda file: write_line(file, html))
 
 
 def announce_compilation() -> None:

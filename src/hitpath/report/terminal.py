@@ -20,13 +20,12 @@ from hitpath.report.document import (
     tokens_part,
     trace_part,
 )
-from hitpath.report.terminal_parts import over_time, problems, titled
+from hitpath.report.pages import titled
+from hitpath.report.terminal_parts import over_time, problems
 from hitpath.report.terminal_sharing import sharing_sections
 from hitpath.report.text_parts import bar, count, label, percent, seconds, table
 from hitpath.summary import Analysis
 
-WIDTH = 110
-NARROWEST = 80
 _PLOT_DECADES = 3
 _WHO_CAN_ACT = {
     "ineligible": "engine and model settings",

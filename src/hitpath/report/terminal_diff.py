@@ -10,7 +10,7 @@ from rich.text import Text
 from hitpath.accounting.diff import HIT, Difference, Effect, GroupEffect, sum_of
 from hitpath.accounting.rates import ratio
 from hitpath.core import CAUSES, one_line
-from hitpath.report.terminal_parts import titled
+from hitpath.report.pages import titled
 from hitpath.report.text_parts import count, label, percent, table
 from hitpath.summary.diff import Comparison, Side
 

@@ -10,12 +10,12 @@ from rich.text import Text
 from hitpath.accounting.rates import ratio
 from hitpath.report.document import arrival_span_s
 from hitpath.report.lengths import tiers_of
+from hitpath.report.pages import titled
 from hitpath.report.terminal_parts import (
     MOST_GROUP_ROWS,
     group_table,
     over_time,
     problems,
-    titled,
 )
 from hitpath.report.text_parts import bar, count, label, percent, seconds, table
 from hitpath.summary.lengths import NO_IDENTITY, NOTHING_REPORTED, LengthsAnalysis, Quantiles

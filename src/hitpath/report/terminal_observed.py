@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from hitpath.report.observed import MOST_RATES, answer, joined, rate_text, weighting
-from hitpath.report.terminal_parts import titled
+from hitpath.report.pages import titled
 from hitpath.report.text_parts import bar, count, label, levels, percent, table
 from hitpath.traces.engine_logs import QUANTITIES, Observation, Observed
 

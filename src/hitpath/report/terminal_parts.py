@@ -4,24 +4,16 @@ from collections.abc import Iterable, Sequence
 
 from rich.console import Group as Lines
 from rich.console import RenderableType
-from rich.padding import Padding
-from rich.rule import Rule
 from rich.text import Text
 
 from hitpath.accounting.rates import Group, ratio
+from hitpath.report.pages import titled
 from hitpath.report.text_parts import bar, count, label, levels, percent, seconds, table
 from hitpath.summary.windows import Window
 from hitpath.traces.table import Trace
 
 MOST_GROUP_ROWS = 8
 _MOST_LISTED = 10
-
-
-def titled(title: str, part: RenderableType) -> RenderableType:
-    """A section of the page."""
-    return Lines(
-        Rule(Text(title, style="bold"), align="left", style="dim"), Padding(part, (0, 0, 1, 2))
-    )
 
 
 def problems(trace: Trace) -> Iterable[RenderableType]:

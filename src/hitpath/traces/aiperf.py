@@ -16,7 +16,7 @@ import msgspec
 from hitpath.core import InputError
 from hitpath.traces.client_results import FAILED, Result, Results, tokens
 from hitpath.traces.conversations import decode_struct
-from hitpath.traces.rows import NO_SYMBOLS, Row, TraceBuilder, check_seconds, whole_prompt
+from hitpath.traces.rows import NO_SYMBOLS, Row, TraceBuilder, scaled_seconds, whole_prompt
 from hitpath.traces.sources import Format, Input, ReadOptions, lines_of
 from hitpath.traces.table import Trace
 
@@ -159,7 +159,7 @@ def _metric_s(metric: _Metric | None, name: str, place: str) -> float | None:
     if per_s is None:
         known = ", ".join(_PER_SECOND)
         raise InputError(place, f"metrics.{name}.unit", f"{metric.unit!r} is none of {known}")
-    return check_seconds(metric.value / per_s, f"metrics.{name}.value", place)
+    return scaled_seconds(metric.value, per_s, f"metrics.{name}.value", place)
 
 
 FORMAT = Format(NAME, "AIPerf profile_export.jsonl", recognises, read)

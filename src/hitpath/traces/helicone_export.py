@@ -22,7 +22,7 @@ from hitpath.traces.export_fields import (
 )
 from hitpath.traces.exports import Call, ExportRows
 from hitpath.traces.request_bodies import Content, Counts, Usage, counts_of
-from hitpath.traces.rows import TraceBuilder, check_seconds, whole_prompt
+from hitpath.traces.rows import TraceBuilder, check_seconds, scaled_seconds, whole_prompt
 from hitpath.traces.sources import Format, Input, ReadOptions
 from hitpath.traces.table import Trace
 
@@ -126,12 +126,13 @@ def _later(row: Fields, start_s: float, name: str) -> float | None:
     delay_ms = row.get(int | float, name)
     if not delay_ms:
         return None  # 0 stands for "not told"
-    return check_seconds(start_s + check_seconds(delay_ms / 1e3, name, row.place), name, row.place)
+    delay_s = scaled_seconds(delay_ms, 1e3, name, row.place)
+    return check_seconds(start_s + delay_s, name, row.place)
 
 
 def _ttft_s(row: Fields) -> float | None:
     told_ms = row.get(int | float, "time_to_first_token")
-    return check_seconds(told_ms / 1e3, "time_to_first_token", row.place) if told_ms else None
+    return scaled_seconds(told_ms, 1e3, "time_to_first_token", row.place) if told_ms else None
 
 
 def _property(properties: dict[str, Any], wanted: str) -> str | None:

@@ -99,6 +99,15 @@ def check_seconds(value: float, name: str, place: str) -> float:
     return float(value)
 
 
+def scaled_seconds(value: int | float, per_s: float, name: str, place: str) -> float:
+    """A time in units of which `per_s` are a second, as seconds; an integer of any size may come
+    in. Raises InputError for what is negative or too large."""
+    if not 0 <= value <= MAX_SECONDS * per_s:
+        cause = f"{value} / {per_s:g} s is not a time from 0 to {MAX_SECONDS:g} s"
+        raise InputError(place, name, cause)
+    return value / per_s
+
+
 def check_tokens(value: int, name: str, place: str) -> int:
     """A token count must not be negative, nor so large that sums could overflow."""
     if not 0 <= value <= MAX_TOKENS:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from rich._export_format import CONSOLE_SVG_FORMAT
 
-from hitpath.report.terminal import WIDTH
+from hitpath.report.pages import WIDTH
 from hitpath.report.text_parts import Page
 
 MONOSPACE_FONTS = (

@@ -1,0 +1,1 @@
+"""What really runs on this machine: rates measured by `hitpath calibrate`."""
