@@ -2,6 +2,8 @@
 
 import json
 import re
+import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -403,7 +405,7 @@ def test_long_prompts_in_many_chunks_are_no_loop():
 
 def test_a_cold_process_loads_no_numpy_numba_or_arrow(tmp_path):
     script = (
-        "python - <<'E'\n"
+        f"{shlex.quote(sys.executable)} - <<'E'\n"
         "import sys\n"
         "sys.argv = ['hitpath', 'price', '--model', 'qwen3-32b', '--hardware', 'h200']\n"
         "from hitpath.cli import main\n"

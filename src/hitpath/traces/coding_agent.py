@@ -58,7 +58,7 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
     """All sessions, one a file. Raises InputError."""
     block_size: int | None = None
     scopes: dict[str, int] = {}
-    ids = IdParser(sum(i.size_bytes for i in inputs))
+    ids = IdParser(sum(i.size_bytes for i in inputs), passing=builder.thins)
     builder.prompts_in_sequence = True
     for source in inputs:
         name = source.name

@@ -65,11 +65,13 @@ class IdParser:
 
     text_bytes: how much text will come, 0 for unknown. The first chunk is large enough for all
     of it (memory that is never written costs nothing), so that the rows need not be joined.
+    passing: what one call gave is not kept, and the next may overwrite it.
     """
 
-    def __init__(self, text_bytes: int) -> None:
-        self._chunk = np.empty(text_bytes // 2, dtype=np.uint64)
+    def __init__(self, text_bytes: int, passing: bool = False) -> None:
+        self._chunk = np.empty(0 if passing else text_bytes // 2, dtype=np.uint64)
         self._used = 0
+        self._passing = passing
         self._make_room(_TEXT_BYTES)
 
     def _make_room(self, num_bytes: int) -> None:
@@ -83,6 +85,8 @@ class IdParser:
         if size > len(self._text):
             self._make_room(2 * size)
         self._room[:size] = text
+        if self._passing:
+            self._used = 0
         most = size // 2  # an id and its comma or bracket take two bytes at least
         if self._used + most > len(self._chunk):
             self._chunk, self._used = np.empty(max(_CHUNK_IDS, most), dtype=np.uint64), 0

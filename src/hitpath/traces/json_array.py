@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hitpath._jit import kernel
 
 _BEGINNING = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\{")
-_CHUNK_BYTES = 1 << 20
+_CHUNK_BYTES = 1 << 18
 _MOST_CUTS = 4096
 _QUOTE, _BACKSLASH, _COMMA = ord('"'), ord("\\"), ord(",")
 _OPEN, _CLOSE, _OPEN_OBJECT, _CLOSE_OBJECT = (ord(c) for c in "[]{}")
@@ -95,7 +95,7 @@ def elements(stream: Readable, name: str) -> Iterator[tuple[str, bytes]]:
             for cut in cuts[: _cut(text, int(state[2]), state, cuts)].tolist():
                 element = b"".join([*parts, chunk[begin:cut]])
                 if number == 0:
-                    several = b"\n" in element or chunk[cut + 1 : cut + 2] in (b"\n", b"\r")
+                    several = b"\n" in element or chunk[cut : cut + 2] in (b",\n", b",\r")
                     place = name if several else place
                 yield f"{place}[{number}]", element.strip()
                 number, parts, begin = number + 1, [], cut + 1

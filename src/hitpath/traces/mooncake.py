@@ -50,7 +50,7 @@ def recognises(value: object) -> bool:
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All rows. Raises InputError or SettingError."""
     decoder = RowDecoder(MooncakeRow, _Strict, builder.ignored_fields)
-    ids = IdParser(sum(i.size_bytes for i in inputs))
+    ids = IdParser(sum(i.size_bytes for i in inputs), passing=builder.thins)
     builder.prompts_in_sequence = True
     told: dict[int, str] = {}
 

@@ -48,7 +48,7 @@ def recognises(value: object) -> bool:
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All rows. Raises InputError."""
     decoder = RowDecoder(BailianRow, _Strict, builder.ignored_fields)
-    ids = IdParser(sum(i.size_bytes for i in inputs))
+    ids = IdParser(sum(i.size_bytes for i in inputs), passing=builder.thins)
     builder.prompts_in_sequence = True
     parents: dict[str, str] = {}
     places: list[str] = []

@@ -174,6 +174,11 @@ class TraceBuilder:
         self._sampler = sampler
         self._token_block_size = token_block_size
 
+    @property
+    def thins(self) -> bool:
+        """Whether only some blocks of a row's prompt are kept, in a copy."""
+        return self._sampler is not None
+
     def reject(self, error: InputError) -> None:
         """A bad row: raise, or list it under --skip-bad-rows."""
         if not self._skip:

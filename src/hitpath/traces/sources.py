@@ -4,11 +4,12 @@ Everything is read once (a source may be a pipe): what finding out the format co
 and given again to the reader. A source is lines of text, or a table (`tabular.py`).
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from hitpath.core import InputError, Progress
 from hitpath.text.tokenizer import ByteTokenizer, TextTokenizer
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hitpath.traces.mapping import Mapping
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +69,9 @@ class Input:
         self.table: Rows | None = None
         self._stream = Stream(source, progress)
         self._rest = unwrapped(self._stream.lines())
-        self._head: list[tuple[int, bytes]] = []
+        self._head: deque[tuple[int, bytes]] = deque()
         self._more_elements = self._stream.elements()
-        self._elements: list[tuple[str, bytes]] = []
+        self._elements: deque[tuple[str, bytes]] = deque()
 
     @cached_property
     def is_array(self) -> bool:
@@ -83,7 +86,7 @@ class Input:
 
     def elements(self) -> Iterator[tuple[str, bytes]]:
         """(place, JSON text) of every element of the array."""
-        return chain(self._elements, self._more_elements)
+        return _taken(self._elements, self._more_elements)
 
     def peek(self) -> Iterator[tuple[int, bytes]]:
         """Lines that are not blank from the beginning, kept for the reader."""
@@ -101,12 +104,19 @@ class Input:
 
     def raw_lines(self) -> Iterator[tuple[int, bytes]]:
         """(number, line with its end) for every line."""
-        return chain(self._head, self._rest)
+        return _taken(self._head, self._rest)
 
     def document(self) -> bytes:
         """The whole source (blank lines left out)."""
         self._head += self._rest
         return b"\n".join(line for _, line in filled(self._head))
+
+
+def _taken(kept: deque[T], rest: Iterator[T]) -> Iterator[T]:
+    """What was looked at already, given away piece by piece, then the rest."""
+    while kept:
+        yield kept.popleft()
+    yield from rest
 
 
 def lines_of(inputs: Sequence[Input]) -> Iterator[tuple[str, bytes]]:
