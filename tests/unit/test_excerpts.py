@@ -152,3 +152,12 @@ def test_mistral_decoding_keeps_control_tokens_apart_from_text() -> None:
     assert np.array_equal(tokenizer.encode(tokenizer.decode(ids.tolist())), ids)
     assert tokenizer.decode([2**32 - 1, *ids.tolist()]) == text
     assert tokenizer.decode(tokenizer.encode("é🚀").tolist()[:1]).strip("é\ufffd") == ""
+
+
+def test_redacted_text_has_none_to_show(tmp_path):
+    """Stretches counted in bytes are no bytes: nothing may be decoded from them."""
+    rows = [{"id": i, "arrival_s": i, "segments": [["a", 900]], "unit": "bytes"} for i in range(2)]
+    trace = trace_of_rows(tmp_path, rows)
+    found = excerpts_of(trace, Setting(), allowed=True)
+    assert "without their text" in found.why_not
+    assert found.of(0, 0, 300) == ""

@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+import numpy as np
+
 from hitpath.core import Setting
-from hitpath.text.mistral import CONTROL, JOINT
+from hitpath.text.mistral import JOINT
 from hitpath.text.tokenizer import ByteTokenizer, TextTokenizer, load_tokenizer
 from hitpath.traces.table import Trace
 
@@ -19,7 +21,7 @@ _HEAD_CHARACTERS = 104
 _TAIL_CHARACTERS = MOST_CHARACTERS - _HEAD_CHARACTERS - 3
 _ENDS = 4 * MOST_CHARACTERS  # symbols to decode at each end: a character has at most four bytes
 _NUM_TRIED, _TOKENS_TRIED, _ENOUGH_FRAC = 16, 256, 0.9
-_MARKS = {"\n": "↵", "\t": "⇥", CONTROL: "", JOINT: ""}
+_MARKS = {"\n": "↵", "\t": "⇥", **dict.fromkeys(JOINT, "")}
 _LEFT_OUT = f"it is content, so it is left out; {OPTION} puts it into the page"
 
 
@@ -54,6 +56,8 @@ class Excerpts:
 def excerpts_of(trace: Trace, setting: Setting, allowed: bool) -> Excerpts:
     """allowed: whether a person asked for the text. Raises SettingError for a tokenizer that
     can no longer be read."""
+    if trace.identity == "text" and trace.prompts.flat.dtype != np.uint8:
+        return Excerpts(trace, "the trace counts bytes in stretches without their text")
     if trace.identity == "text":
         return Excerpts(trace, "" if allowed else _LEFT_OUT)
     if trace.identity != "tokens":
