@@ -49,7 +49,14 @@ class Harness:
         from hitpath.spine import analyze_trace
         from hitpath.summary import sum_up_lengths
         from hitpath.text.tokenizer import load_tokenizer
-        from hitpath.traces import json_array, open_inputs, read_trace
+        from hitpath.traces import (
+            files,
+            json_array,
+            json_document,
+            open_inputs,
+            read_trace,
+            sources,
+        )
         from hitpath.traces.detect import statistics_in
         from hitpath.traces.engine_logs import observe
         from hitpath.traces.sampling import Sampler
@@ -64,7 +71,8 @@ class Harness:
             Setting(split_models=True, outputs="insert", engine="lru", capacity_tokens=600),
             Setting(block_size=1024),
         )
-        self._tokenizer, self._arrays = load_tokenizer(TOKENIZER), json_array
+        self._tokenizer = load_tokenizer(TOKENIZER)
+        self._modules = (json_array, json_document, files, sources)
         self._samplers = (None, None, None, Sampler(2, 0))
         self._folder = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
         self._out = out
@@ -96,11 +104,11 @@ class Harness:
             content = gzip.compress(content, 1)
         path.write_bytes(content)
         skip = bool(choice & 16)
+        self._cut_into(1 << 20 if choice & 128 else 64, 256 if other & 16 else 1 << 20)
         inputs = self._open([str(path)])
         if self._statistics_in(inputs):
             self._observe(inputs, skip_bad_rows=skip)
             return "engine-statistics"
-        self._arrays._CHUNK_BYTES = 1 << 20 if choice & 128 else 64
         setting = self._settings[other % len(self._settings)]
         trace = self._read(
             [str(path)],
@@ -116,6 +124,12 @@ class Harness:
         elif trace.thinned is None:
             self._analyze(trace, setting).ledger.check()
         return trace.format
+
+    def _cut_into(self, chunk_bytes: int, large_bytes: int) -> None:
+        """How much is read at once, and from where on an object is large."""
+        arrays, documents, files, sources = self._modules
+        arrays._CHUNK_BYTES = documents._CHUNK_BYTES = chunk_bytes
+        files._CHUNK_BYTES = sources._DOCUMENT_BYTES = large_bytes
 
     def _tell(self, error: Exception, data: bytes) -> None:
         frames = traceback.extract_tb(error.__traceback__)
@@ -171,7 +185,9 @@ class RowMutator:
             cells = re.split(rb"([,;\t ])", line)
             cells[rng.randrange(len(cells))] = str(_nasty(rng)).encode(errors="replace")
             return b"".join(cells)
-        for _ in range(rng.randint(1, 3)):
+        if rng.random() < 0.1:  # a row that is no object, or one inside arrays
+            row = rng.choice((_nasty(rng), [], [row], [row, _nasty(rng)], [[row]]))
+        for _ in range(rng.randint(0 if isinstance(row, list) else 1, 3)):
             _change(row, rng)
         return json.dumps(row).encode()
 
@@ -231,7 +247,7 @@ def seeds() -> list[bytes]:
     for name, content in files:
         kind = {"csv": 2, "parquet": 3}.get(name.rsplit(".", 1)[-1], 0)
         found += [bytes([kind | choice, other]) + content[:MAX_BYTES] for choice in (0, 144)
-                  for other in (0, 1, 2, 3, 36, 193)]  # fmt: skip
+                  for other in (0, 1, 2, 3, 16, 36, 193)]  # fmt: skip
     return found
 
 

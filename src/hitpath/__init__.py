@@ -11,7 +11,9 @@ __version__ = "0.1.0"
 __all__ = [
     "HitpathError",
     "InputError",
+    "Observed",
     "OutputError",
+    "Pricing",
     "Result",
     "Setting",
     "SettingError",
@@ -19,19 +21,25 @@ __all__ = [
     "analyze",
     "convert",
     "diff",
+    "load_pricing",
+    "observe",
     "read",
 ]
 
 if TYPE_CHECKING:
-    from hitpath.api import Result, analyze, convert, diff, read
+    from hitpath.api import Observed, Result, analyze, convert, diff, observe, read
     from hitpath.core import HitpathError, InputError, OutputError, Setting, SettingError
+    from hitpath.cost.pricing import Pricing, load_pricing
 
-_FROM_CORE = ("HitpathError", "InputError", "OutputError", "Setting", "SettingError")
+_MODULE_OF = {
+    **dict.fromkeys(("HitpathError", "InputError", "OutputError"), "hitpath.core"),
+    **dict.fromkeys(("Setting", "SettingError"), "hitpath.core"),
+    **dict.fromkeys(("Pricing", "load_pricing"), "hitpath.cost.pricing"),
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'hitpath' has no attribute {name!r}")
-    # The API brings numba and pyarrow with it; errors and settings do not need them.
-    module = "hitpath.core" if name in _FROM_CORE else "hitpath.api"
-    return getattr(import_module(module), name)
+    # The API brings numba and pyarrow with it; errors, settings and prices do not need them.
+    return getattr(import_module(_MODULE_OF.get(name, "hitpath.api")), name)

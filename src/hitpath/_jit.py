@@ -1,9 +1,11 @@
 """The one place that knows about numba: the decorator for the kernels.
 
 Kernels take arrays and numbers only, release the GIL, and are cached on disk, so that a
-machine compiles each of them once. With ``NUMBA_DISABLE_JIT=1`` the same source runs as plain
-Python (coverage, debugging); tests compare both. Unsigned products wrap around by design, so
-the plain version silences numpy's overflow warning, and nothing else.
+machine compiles each of them once. Where no folder can be written (a read-only install without a
+home), or what is there cannot be used, they are compiled anew, and nothing else changes. With
+``NUMBA_DISABLE_JIT=1`` the same source runs as plain Python (coverage, debugging); tests compare
+both. Unsigned products wrap around by design, so the plain version silences numpy's overflow
+warning, and nothing else.
 """
 
 from collections.abc import Callable
@@ -19,6 +21,38 @@ F = TypeVar("F", bound=Callable[..., Any])
 _kernels: list[Any] = []
 
 
+class _Lenient:
+    """numba's cache of one kernel (numba/core/caching.py), where a file that cannot be read or
+    written costs a compilation and no more."""
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """The compiled form, None where there is none that can be used."""
+        try:
+            return self._cache.load_overload(signature, context)
+        except Exception:  # a damaged index is a damaged pickle: that raises anything
+            self._begin_anew()
+            return None
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Keep it if possible: a disk may be full."""
+        try:
+            self._cache.save_overload(signature, compiled)
+        except Exception:
+            self._cache.disable()
+
+    def _begin_anew(self) -> None:
+        try:
+            self._cache.flush()
+        except OSError:
+            self._cache.disable()
+
+
 def kernel(function: F) -> F:
     """Compile `function` on first call (cached on disk, no GIL)."""
     if getattr(numba.config, "DISABLE_JIT"):  # noqa: B009 (set at run time)
@@ -29,7 +63,13 @@ def kernel(function: F) -> F:
                 return function(*args)
 
         return cast("F", plain)
-    compiled = numba.njit(cache=True, nogil=True)(function)
+    compiled: Any = numba.njit(nogil=True)(function)
+    try:
+        compiled.enable_caching()
+    except RuntimeError:
+        pass  # no folder can be written: compiled by each process
+    else:
+        compiled._cache = _Lenient(compiled._cache)
     _kernels.append(compiled)
     return cast("F", compiled)
 
@@ -38,6 +78,15 @@ def nothing_compiled_yet() -> bool:
     """Whether no kernel imported so far has a compiled form on this disk: a first run."""
     for compiled in _kernels:
         cache = compiled._cache
-        if (Path(cache.cache_path) / cache._cache_file._index_name).exists():
+        if _is_kept(compiled) and (Path(cache.cache_path) / cache._cache_file._index_name).exists():
             return False
     return bool(_kernels)
+
+
+def kernels_are_kept() -> bool:
+    """Whether there is a folder on this disk for what is compiled."""
+    return any(map(_is_kept, _kernels))
+
+
+def _is_kept(compiled: Any) -> bool:
+    return isinstance(compiled._cache, _Lenient)

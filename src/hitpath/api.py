@@ -1,4 +1,4 @@
-"""The public Python API: `hitpath.analyze`, `hitpath.read`, `hitpath.Result`.
+"""The public Python API: `hitpath.analyze`, `hitpath.read`, `hitpath.observe`, their results.
 
     import hitpath
 
@@ -14,38 +14,56 @@ cause), each one line. Nothing is printed, nothing leaves the machine.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
-from hitpath.core import CAUSES, InputError, Setting, SettingError, one_of
+from hitpath.core import (
+    CAUSES,
+    InputError,
+    Setting,
+    SettingError,
+    one_of,
+    whole_number,
+    yes_or_no,
+)
+from hitpath.cost.price_list import load_price_list
+from hitpath.cost.pricing import Pricing
+from hitpath.report.arguments import (
+    Place,
+    Row,
+    mapping_of,
+    place_of,
+    places_or_rows,
+    texts_of,
+)
 from hitpath.report.convert.redact import read_key
 from hitpath.report.convert.run import TARGETS, Conversion, write_trace
 from hitpath.report.diff import side_of
 from hitpath.report.document import document
 from hitpath.report.explain import Explanation, explain
 from hitpath.report.lengths import lengths_document, lengths_table
+from hitpath.report.observed import answer, observed_document
 from hitpath.report.rows import ledger_table
+from hitpath.report.run import check_outputs
 from hitpath.spine import analyze_trace, check_some_counts
-from hitpath.summary import Analysis, LengthsAnalysis, sum_up_lengths
+from hitpath.summary import Analysis, LengthsAnalysis, sum_up_lengths, with_worth
 from hitpath.summary.diff import Comparison, compare
 from hitpath.summary.labelled_rows import BY
 from hitpath.summary.lengths import NO_IDENTITY
 from hitpath.text.tokenizer import load_tokenizer
-from hitpath.traces import read_rows, read_trace
+from hitpath.traces import engine_logs, open_inputs, read_rows, read_trace
+from hitpath.traces.detect import statistics_in
 from hitpath.traces.table import Trace
 
 if TYPE_CHECKING:
     from pyarrow import Table
 
-Place = str | PathLike[str]
-Row = Mapping[str, Any]
 Traces = Place | Sequence[Place] | Iterable[Row] | Trace
 
 
 def read(
     traces: Traces,
     *,
-    tokenizer: str | None = None,
+    tokenizer: Place | None = None,
     block_size: int | None = None,
     mapping: Sequence[str] = (),
     skip_bad_rows: bool = False,
@@ -56,27 +74,36 @@ def read(
     (docs/trace-format.md); or rows of hitpath's own format as dicts (lists may be numpy
     arrays). tokenizer, mapping: as `--tokenizer`, and each `--map`. block_size: tokens, of a
     Mooncake trace that does not tell. skip_bad_rows: bad rows are in `Trace.skipped` instead of
-    raising. Raises InputError or SettingError.
+    raising, the first 10,000 of `Trace.skipped.num`. Raises InputError or SettingError.
     """
+    how = _setting({"tokenizer": tokenizer, "block_size": block_size})
+    trace = _read(traces, how, mapping_of(mapping), yes_or_no("skip_bad_rows", skip_bad_rows))
+    if block_size is not None and (isinstance(traces, Trace) or trace.block_size != how.block_size):
+        cause = "is for block ids whose file does not tell it; here it belongs to the analysis"
+        raise SettingError("block_size", cause)
+    return trace
+
+
+def _read(traces: Traces, how: Setting, mapping: list[str], skip_bad_rows: bool) -> Trace:
+    """Of the setting, what reading needs: the tokenizer, and the size of blocks of ids."""
     if isinstance(traces, Trace):
-        _refuse("is for reading; this trace is read already", tokenizer=tokenizer, mapping=mapping)
+        _refuse(
+            "is for reading; this trace is read already",
+            tokenizer=how.tokenizer,
+            mapping=mapping,
+            skip_bad_rows=skip_bad_rows,
+        )
         return traces
-    loaded = load_tokenizer(tokenizer)
-    if isinstance(traces, str | PathLike):
-        traces = [traces]
-    items = list(traces)
-    places = [fspath(item) for item in items if isinstance(item, str | PathLike)]
-    if len(places) == len(items) and places:
+    places, rows = places_or_rows(traces)
+    loaded = load_tokenizer(how.tokenizer)
+    if places:
         return read_trace(
             places,
-            block_size=block_size,
+            block_size=how.block_size,
             tokenizer=loaded,
             mapping=mapping,
             skip_bad_rows=skip_bad_rows,
         )
-    rows = [item for item in items if isinstance(item, Mapping)]
-    if len(rows) != len(items) or not rows:
-        raise InputError("traces", "", "neither files nor rows: give one or more of one kind")
     _refuse("is for files; rows in memory have hitpath's own names", mapping=mapping)
     return read_rows(rows, tokenizer=loaded, skip_bad_rows=skip_bad_rows)
 
@@ -94,6 +121,8 @@ def _setting(options: dict[str, Any]) -> Setting:
     for name in options:
         if name not in known:
             raise SettingError(name, f"not one of {', '.join(known)}")
+    if options.get("tokenizer") is not None:
+        options = {**options, "tokenizer": place_of("--tokenizer", options["tokenizer"])}
     return Setting(**options)
 
 
@@ -102,6 +131,8 @@ def analyze(
     *,
     mapping: Sequence[str] = (),
     skip_bad_rows: bool = False,
+    pricing: Pricing | None = None,
+    prices: Sequence[str] | str = (),
     **setting: Any,
 ) -> "Result":
     """Measure the hit rate of a trace, and give every missed token one cause.
@@ -109,20 +140,22 @@ def analyze(
     traces, mapping, skip_bad_rows: as `read`. setting: the fields of `hitpath.Setting`, named as
     the options of `hitpath analyze` (engine, capacity_tokens, block_size, last_token, outputs,
     workers, router, seed, split_models, tokenizer); counts are tokens.
+    pricing: `hitpath.load_pricing(model, hardware, ...)`, for GPU time and money by cause
+    (`document["price"]`). prices: "provider/model", or "MODEL=provider/model" for one model of
+    the trace, to recompute a provider's bill (`document["bill"]`).
     Raises InputError or SettingError.
     """
     how = _setting(setting)
-    trace = read(
-        traces,
-        tokenizer=how.tokenizer,
-        block_size=how.block_size,
-        mapping=mapping,
-        skip_bad_rows=skip_bad_rows,
-    )
+    if pricing is not None and not isinstance(pricing, Pricing):
+        raise SettingError("pricing", "is made by hitpath.load_pricing(model, hardware, ...)")
+    asked = [prices] if isinstance(prices, str) else prices
+    listed = texts_of("prices", asked, "provider/model")
+    trace = _read(traces, how, mapping_of(mapping), yes_or_no("skip_bad_rows", skip_bad_rows))
     check_some_counts(trace)
+    price_list = load_price_list(listed) if listed else None
     if trace.identity == "lengths_only":
-        return Result(sum_up_lengths(trace, how))
-    return Result(analyze_trace(trace, how))
+        return Result(with_worth(sum_up_lengths(trace, how), pricing, price_list))
+    return Result(with_worth(analyze_trace(trace, how), pricing, price_list))
 
 
 def diff(
@@ -151,7 +184,7 @@ def convert(
     every_s: float | None = None,
     redact: Place | None = None,
     hash_labels: bool = False,
-    tokenizer: str | None = None,
+    tokenizer: Place | None = None,
     mapping: Sequence[str] = (),
     skip_bad_rows: bool = False,
 ) -> list[str]:
@@ -162,19 +195,44 @@ def convert(
     (docs/adr/0014). block_size, every_s: for "mooncake" only, tokens a block and seconds between
     requests of a trace without times. Raises InputError, SettingError or OutputError.
     """
+    places: list[str] = []
+    if not isinstance(traces, Trace):
+        places, rows = places_or_rows(traces)
+        traces = places or rows
+    reading = _setting({"tokenizer": tokenizer})
     how = Conversion(
-        traces=[],
-        out=fspath(out),
+        traces=places,
+        out=place_of("out", out),
         to=one_of("to", to, TARGETS),
         block_size=block_size,
         every_s=every_s,
-        redact=None if redact is None else fspath(redact),
-        hash_labels=hash_labels,
+        redact=None if redact is None else place_of("redact", redact),
+        hash_labels=yes_or_no("hash_labels", hash_labels),
+        tokenizer=reading.tokenizer,
     )
     how.check()
     key = None if how.redact is None else read_key(how.redact)
-    trace = read(traces, tokenizer=tokenizer, mapping=mapping, skip_bad_rows=skip_bad_rows)
-    return write_trace(trace, how, key)
+    check_outputs([how.out], places, how.tokenizer, (how.redact,))
+    skip = yes_or_no("skip_bad_rows", skip_bad_rows)
+    return write_trace(_read(traces, reading, mapping_of(mapping), skip), how, key)
+
+
+def observe(statistics: Place | Sequence[Place], *, skip_bad_rows: bool = False) -> "Observed":
+    """What an engine's log or /metrics says of its prefix cache (docs/engine-logs.md).
+
+    statistics: a file, folder, glob or "-", or several of them, which are read together.
+    skip_bad_rows: samples that cannot be right are left out and listed instead of raising.
+    Raises InputError, also for files that hold requests: those are for `analyze`.
+    """
+    places, rows = places_or_rows(statistics)
+    if rows:
+        raise InputError("statistics", "", "are files of an engine's log or metrics, no rows")
+    inputs = open_inputs(places)
+    if not statistics_in(inputs):
+        cause = "no statistics of an engine: a trace is for hitpath.analyze"
+        raise InputError(", ".join(places), "", cause)
+    skip = yes_or_no("skip_bad_rows", skip_bad_rows)
+    return Observed(engine_logs.observe(inputs, skip_bad_rows=skip))
 
 
 @dataclass(frozen=True, repr=False)
@@ -284,20 +342,100 @@ class Result:
     def hit_rate_at(self, capacity_tokens: int) -> float | None:
         """The modelled LRU hit rate of one cache of this size, exact. None without prompts.
         Raises SettingError for a size that is none."""
-        if type(capacity_tokens) is not int or capacity_tokens < 0:
-            raise SettingError("capacity_tokens", f"{capacity_tokens!r} is no number of tokens")
+        capacity = whole_number("capacity_tokens", capacity_tokens)
+        if capacity < 0:
+            raise SettingError("capacity_tokens", "is below 0: no size of a cache")
         if isinstance(self.analysis, LengthsAnalysis) or not self.prompt_tokens:
             return None
         curve = self.analysis.curve
-        blocks = capacity_tokens // curve.block_size
+        blocks = capacity // curve.block_size
         return curve.at(blocks) * curve.block_size / self.prompt_tokens
 
-    def explain(self, request_id: str) -> Explanation:
+    def explain(self, request_id: str | int) -> Explanation:
         """One request: labels, nearest relative, first difference. Raises InputError for an
         unknown id or a trace of lengths only."""
         if isinstance(self.analysis, LengthsAnalysis):
             raise InputError("trace", "", f"nothing to explain: {NO_IDENTITY}")
-        return explain(self.analysis, request_id)
+        return explain(self.analysis, _id_of(request_id))
+
+
+@dataclass(frozen=True, repr=False)
+class Observed:
+    """What an engine's own statistics tell: rates with their window and weighting, no requests and
+    so no causes. Rates are 0 to 1; None is "not told", never 0.
+
+    `found` is the whole record that reports are made from; its fields are not pinned.
+    """
+
+    found: engine_logs.Observed
+
+    def __repr__(self) -> str:
+        num = len(self.found.observations)
+        return f"Observed({self.answer or 'no hit rate'}; {num} rates of {self.engines})"
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """ "vllm", "sglang": whose rates these are."""
+        return self.found.engines
+
+    @property
+    def answer(self) -> str | None:
+        """The figures of the narrowest window that is told, as a sentence; None without any."""
+        return answer(self.found.headline)
+
+    @property
+    def hit_rate(self) -> float | None:
+        """The one rate that answers the question. None where none is told, and where several are
+        that cannot be added up: those of `answer` stand in `rates`."""
+        found = self.found.headline
+        return found[0].rate if len(found) == 1 else None
+
+    @property
+    def rates(self) -> "Table":
+        """One row a figure: `engine`, `quantity`, `title`, `model`, `worker`, `num_workers`,
+        `rate`, `hit`, `total`, `unit`, `weighting`, `kind`, `window`, `begin`, `end`, `place`
+        (docs/json-output.md), and `in_answer`."""
+        texts = ("engine", "quantity", "title", "model", "worker", "unit", "weighting", "kind")
+        times = ("window", "begin", "end", "place")
+        counts = dict.fromkeys(("num_workers", "hit", "total"), "int64")
+        chosen = self.document["answer"]["observations"]
+        rows = [
+            {**one, **one["window"], "window": one["window"]["text"], "in_answer": i in chosen}
+            for i, one in enumerate(self.document["observations"])
+        ]
+        types = {**dict.fromkeys(texts, "string"), **counts, "rate": "float64"}
+        types |= {**dict.fromkeys(times, "string"), "in_answer": "bool"}
+        return _table(rows, types)
+
+    @property
+    def facts(self) -> dict[tuple[str, str], str]:
+        """(engine, name) -> what is told beside rates: settings, sizes, counters."""
+        return {(fact.engine, fact.name): fact.value for fact in self.found.facts}
+
+    @property
+    def traps(self) -> tuple[str, ...]:
+        """What is misread in just these data."""
+        return self.found.traps
+
+    @property
+    def not_known(self) -> tuple[str, ...]:
+        """What such text cannot tell."""
+        return self.found.not_known
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """What `--json` writes (docs/json-output.md, hitpath.observed/1)."""
+        return observed_document(self.found)
+
+
+def _id_of(request: str | int) -> str:
+    """Ids are text; a row's number is the same id."""
+    if isinstance(request, str):
+        return request
+    number = whole_number("request_id", request)
+    if number.bit_length() > 64:
+        raise SettingError("request_id", "a number of more than 64 bits is no id")
+    return str(number)
 
 
 def _table(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> "Table":
@@ -307,6 +445,7 @@ def _table(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> "Tabl
         "int64": pa.int64(),
         "float64": pa.float64(),
         "string": pa.string(),
+        "bool": pa.bool_(),
     }
     schema = pa.schema([(name, known[alias]) for name, alias in types.items()])
     shown = [{name: row[name] for name in types} for row in rows]

@@ -15,6 +15,39 @@ import typer
 from typer.main import get_command
 
 from hitpath import __version__
+from hitpath.cli_costs import calibrate, price, rules
+from hitpath.cli_options import (
+    BlockSize,
+    CapacityGiB,
+    CapacityTokens,
+    Chunk,
+    Efficiency,
+    Engine,
+    GpuHour,
+    Html,
+    Json,
+    KeepOutputs,
+    KVDtype,
+    LastToken,
+    LedgerFile,
+    Map,
+    Mla,
+    Model,
+    PerRequest,
+    Png,
+    Router,
+    Sample,
+    Seed,
+    ShowText,
+    SkipBadRows,
+    SplitModels,
+    Svg,
+    Tokenizer,
+    Tp,
+    Traces,
+    Weights,
+    Workers,
+)
 from hitpath.core import (
     HitpathError,
     ReaderGone,
@@ -34,86 +67,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # its help pages cost 70 ms of imports
 )
-
-Traces = Annotated[
-    list[str], typer.Argument(metavar="TRACE...", help="Files, folders, globs, or - (.gz, .zst).")
-]
-Engine = Annotated[str, typer.Option("--engine", help="unlimited or lru.")]
-CapacityTokens = Annotated[
-    int | None, typer.Option(help="Cache of each worker, in tokens (--engine lru).")
-]
-CapacityGiB = Annotated[
-    float | None, typer.Option("--capacity-gib", help="The same in GiB; needs --model.")
-]
-Model = Annotated[
-    str | None, typer.Option(help="Built-in name or config.json: bytes of KV a token.")
-]
-KVDtype = Annotated[str, typer.Option("--kv-dtype", help="bf16, fp16, fp8, int8, fp4 or int4.")]
-BlockSize = Annotated[
-    int | None, typer.Option(help="Tokens a block [default: the trace's own, else 16].")
-]
-LastToken = Annotated[
-    bool, typer.Option("--last-token", help="At least a prompt's last token is computed.")
-]
-KeepOutputs = Annotated[
-    str,
-    typer.Option(
-        "--outputs", help="insert: generated tokens stay in the cache; ignore: they do not."
-    ),
-]
-Workers = Annotated[int | None, typer.Option(help="Workers, if the trace names none.")]
-Router = Annotated[
-    str | None, typer.Option(help="round-robin (the default), random, session or prefix.")
-]
-Seed = Annotated[int, typer.Option(help="Seed of --router and --sample.")]
-SplitModels = Annotated[bool, typer.Option("--split-models", help="Ids never match across models.")]
-Tokenizer = Annotated[
-    str | None,
-    typer.Option(
-        "--tokenizer",
-        metavar="FILE|FOLDER|mistral:NAME",
-        help="For text: a tokenizer.json, a model folder, or one bundled [default: bytes].",
-    ),
-]
-Sample = Annotated[
-    float | None,
-    typer.Option(metavar="SHARE", help="Keep this share of the blocks; estimates, with errors."),
-]
-SkipBadRows = Annotated[
-    bool, typer.Option("--skip-bad-rows", help="List bad rows instead of stopping.")
-]
-Map = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--map",
-        metavar="OURS=THEIRS[:UNIT]",
-        help="A column of any CSV or Parquet, or a field of JSON rows; once for each field.",
-    ),
-]
-Json = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Everything, as JSON.")]
-PerRequest = Annotated[str | None, typer.Option(metavar="FILE.jsonl", help="A row a request.")]
-LedgerFile = Annotated[
-    str | None,
-    typer.Option("--ledger", metavar="FILE.parquet", help="The ledger, one row a request."),
-]
-Html = Annotated[
-    str | None,
-    typer.Option("--html", metavar="FILE.html", help="One page with pictures, opens offline."),
-]
-ShowText = Annotated[
-    bool, typer.Option("--show-text", help="Let --html show the text of prompts (it is content).")
-]
-Svg = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--svg",
-        metavar="[NAME=]FILE",
-        help="A picture: page (the default), waterfall, curve, over-time, gaps, lengths or icicle.",
-    ),
-]
-Png = Annotated[
-    list[str] | None, typer.Option("--png", metavar="[NAME=]FILE", help="The same as PNG.")
-]
 
 
 def _version(asked: bool) -> None:
@@ -152,6 +105,24 @@ def analyze(
     tokenizer: Tokenizer = None,
     sample: Sample = None,
     fields: Map = None,
+    hardware: Annotated[
+        str | None, typer.Option(help="Price prefill by cause on this hardware; needs --model.")
+    ] = None,
+    tp: Tp = 1,
+    weights: Weights = "bf16",
+    efficiency: Efficiency = "ideal",
+    mla: Mla = "faster",
+    chunk: Chunk = None,
+    decode_batch: Annotated[
+        int, typer.Option(help="Requests that share a decode step, for the bound that it sets.")
+    ] = 1,
+    gpu_hour: GpuHour = None,
+    prices: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[MODEL=]PROVIDER/MODEL", help="Recompute the provider's bill from usage."
+        ),
+    ] = None,
     skip_bad_rows: SkipBadRows = False,
     json_file: Json = None,
     per_request: PerRequest = None,
@@ -162,9 +133,13 @@ def analyze(
     show_text: ShowText = False,
 ) -> None:
     """Measure a trace's hit rate under its names, and give every missed token one cause."""
-    from hitpath.cost.models import load_model
+    from hitpath.report.pricing import Asked, asked_prices, asked_pricing, kv_of
 
-    kv_model = load_model(model, kv_dtype) if model is not None else None
+    asked = Asked(
+        model, kv_dtype, hardware, tp, weights, efficiency, mla, chunk, decode_batch, gpu_hour
+    )
+    pricing, price_list = asked_pricing(asked), asked_prices(prices or ())
+    kv_model = kv_of(asked, needed=capacity_gib is not None)
     if capacity_gib is not None:
         capacity_tokens = _tokens_of(capacity_gib, capacity_tokens, kv_model)
     setting = _setting(
@@ -192,8 +167,20 @@ def analyze(
         command,
         picture_files(svg or (), png or ()),
         show_text,
+        (model, hardware),
     )
-    run(Job(traces, setting, kv_model, skip_bad_rows, outputs_to, fields or ()))
+    run(
+        Job(
+            traces,
+            setting,
+            kv_model,
+            skip_bad_rows,
+            outputs_to,
+            fields or (),
+            pricing,
+            price_list,
+        )
+    )
 
 
 @app.command()
@@ -361,101 +348,8 @@ def query(
     run_query(ledgers, sql, json_file)
 
 
-@app.command()
-def price(
-    model: Annotated[str, typer.Option(help="Built-in name or config.json.")],
-    hardware: Annotated[str, typer.Option(help="Built-in name or a measured hardware file.")],
-    tp: Annotated[int, typer.Option("--tp", help="GPUs that serve it together.")] = 1,
-    prompt: Annotated[int, typer.Option(help="Prompt tokens.")] = 4096,
-    cached: Annotated[
-        int | None, typer.Option(help="Of them cached [default: all but 64].")
-    ] = None,
-    batch: Annotated[int, typer.Option(help="Equal requests at once.")] = 1,
-    chunk: Annotated[
-        int | None, typer.Option(help="New tokens of a request a step [default: all].")
-    ] = None,
-    weights: Annotated[str, typer.Option(help="bf16, fp16, fp8, int8, int4, fp4, fp32.")] = "bf16",
-    kv: Annotated[str, typer.Option("--kv", help="bf16, fp16, fp8, int8, int4, fp4.")] = "bf16",
-    output: Annotated[int, typer.Option(help="Output tokens.")] = 256,
-    efficiency: Annotated[
-        str, typer.Option(help="ideal, achievable, or compute=,memory=,link=,overhead_s=.")
-    ] = "ideal",
-    mla: Annotated[
-        str, typer.Option(help="Latent attention: faster, absorbed or unabsorbed.")
-    ] = "faster",
-    lookup_s: Annotated[float, typer.Option(help="Seconds to look a prefix up.")] = 0.0,
-    queue_s: Annotated[float, typer.Option(help="Seconds of waiting before a step.")] = 0.0,
-    host_gb_s: Annotated[
-        float | None, typer.Option(help="Host memory to a GPU [default: the hardware's link].")
-    ] = None,
-    disk_gb_s: Annotated[float, typer.Option(help="Disk to the GPUs, assumed.")] = 7.0,
-    network_gb_s: Annotated[float, typer.Option(help="Network to the GPUs, assumed.")] = 12.5,
-    load_latency_s: Annotated[float, typer.Option(help="Seconds before a load begins.")] = 0.0,
-    gpu_hour: Annotated[float | None, typer.Option(help="USD of a GPU-hour.")] = None,
-    tier_usd_hour: Annotated[
-        float | None, typer.Option(help="USD of a cache tier an hour.")
-    ] = None,
-    prompt_tokens_per_s: Annotated[
-        float | None, typer.Option(help="Prompt tokens a second that the tier would serve.")
-    ] = None,
-    sweep: Annotated[
-        str | None, typer.Option(help="Draw a curve: cached, prompt, batch or hit-rate.")
-    ] = None,
-    json_file: Json = None,
-    plot: Annotated[
-        str | None, typer.Option(metavar="FILE.html", help="Both paths on the roofline.")
-    ] = None,
-) -> None:
-    """What a hit is worth: both paths' FLOPs, bytes and seconds, and where it begins to pay."""
-    from hitpath.report.price import PriceJob, run_price
-
-    run_price(
-        PriceJob(
-            model=model,
-            hardware=hardware,
-            tp=tp,
-            prompt=prompt,
-            cached=cached,
-            batch=batch,
-            chunk=chunk,
-            weights=weights,
-            kv=kv,
-            output=output,
-            efficiency=efficiency,
-            mla=mla,
-            lookup_s=lookup_s,
-            queue_s=queue_s,
-            host_gb_s=host_gb_s,
-            disk_gb_s=disk_gb_s,
-            network_gb_s=network_gb_s,
-            load_latency_s=load_latency_s,
-            gpu_hour_usd=gpu_hour,
-            tier_usd_per_hour=tier_usd_hour,
-            prompt_tokens_per_s=prompt_tokens_per_s,
-            sweep=sweep,
-            json=json_file,
-            plot=plot,
-            command=shlex.join(["hitpath", *sys.argv[1:]]),
-        )
-    )
-
-
-@app.command()
-def calibrate(
-    out: Annotated[str, typer.Option("--out", metavar="FILE|-", help="The hardware file.")],
-    dtype: Annotated[
-        str | None,
-        typer.Option(metavar="fp32,bf16", help="Types [default: both; fp32 without torch]."),
-    ] = None,
-    seconds: Annotated[float, typer.Option(help="About how long to measure.")] = 20.0,
-    device: Annotated[
-        str | None, typer.Option(metavar="cpu|cuda", help="[default: cuda where there is one].")
-    ] = None,
-) -> None:
-    """Measure this machine: memory, matrix products, attention; for price --hardware FILE."""
-    from hitpath.report.calibration import run_calibrate
-
-    run_calibrate(out, dtype, seconds, device)
+for command in (price, rules, calibrate):
+    app.command()(command)
 
 
 def _tokens_of(gib: float, tokens: int | None, model: "ModelKV | None") -> int:

@@ -12,6 +12,8 @@ Everything here is plain data; nothing reads files, hashes, or knows about numba
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Real
+from operator import index
 from typing import Any, Literal, get_args
 
 ABSENT = -1
@@ -64,11 +66,17 @@ _MOST_CHARACTERS = 300
 def one_line(text: str) -> str:
     """Text from a file or a name, fit for a line of a terminal: what is not printable is
     escaped (line ends, control characters, lone surrogates), what is long loses its middle."""
-    shown = "".join(
-        c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode()
-        for c in (text if len(text) <= _MOST_CHARACTERS else _shortened(text))
-    )
+    shown = printable(text if len(text) <= _MOST_CHARACTERS else _shortened(text))
     return shown if len(shown) <= _MOST_CHARACTERS else _shortened(shown)
+
+
+def printable(text: str) -> str:
+    """Text with whatever is not printable escaped, of any length."""
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text
+    )
 
 
 def _shortened(text: str) -> str:
@@ -138,6 +146,8 @@ class Setting:
     tokenizer: str | None = None
 
     def __post_init__(self) -> None:
+        """Types are checked too: from Python anything may come in. Raises SettingError."""
+        self._check_types()
         one_of("--engine", self.engine, ENGINES)
         one_of("--outputs", self.outputs, OUTPUTS_RULES)
         if self.router is not None:
@@ -159,14 +169,83 @@ class Setting:
             cause = f"{self.sample_frac:g} is not from 0.000001 to 0.5; leave it out for all"
             raise SettingError("--sample", cause)
 
+    def _check_types(self) -> None:
+        """Numbers of numpy become Python's, which reports can write."""
+        for name, option in (
+            ("block_size", "--block-size"),
+            ("capacity_tokens", "--capacity-tokens"),
+            ("workers", "--workers"),
+        ):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, whole_number(option, getattr(self, name)))
+        object.__setattr__(self, "seed", whole_number("--seed", self.seed))
+        for name, option in (("last_token", "--last-token"), ("split_models", "--split-models")):
+            object.__setattr__(self, name, yes_or_no(option, getattr(self, name)))
+        if self.sample_frac is not None:
+            object.__setattr__(self, "sample_frac", real_number("--sample", self.sample_frac))
+        if self.tokenizer is not None:
+            _check_name("--tokenizer", self.tokenizer)
+
 
 def one_of(option: str, value: str, allowed: Sequence[str]) -> Any:
     """The word, if it is one of those allowed; else a SettingError that lists them."""
+    if not isinstance(value, str):
+        cause = f"{_kind_of(value)} is not one of {', '.join(allowed)}"
+        raise SettingError(option, cause)
     if value not in allowed:
         raise SettingError(f"{option} {value}", f"not one of {', '.join(allowed)}")
     return value
 
 
+def whole_number(option: str, value: object) -> int:
+    """An integer of Python or numpy as Python's. Raises SettingError for anything else."""
+    try:
+        if not isinstance(value, bool):
+            return index(value)  # type: ignore[arg-type]
+    except TypeError:
+        pass
+    raise SettingError(option, f"{_kind_of(value)} is no whole number")
+
+
+def real_number(option: str, value: object) -> float:
+    """A number of Python or numpy as Python's. Raises SettingError for anything else."""
+    try:
+        if isinstance(value, Real) and not isinstance(value, bool):
+            return float(value)
+    except (OverflowError, ValueError):
+        pass
+    raise SettingError(option, f"{_kind_of(value)} is no number")
+
+
+def yes_or_no(option: str, value: object) -> bool:
+    """Python's or numpy's True or False; a word or a number would be taken for either."""
+    kind = type(value)
+    if kind is bool or (kind.__module__ == "numpy" and kind.__name__.startswith("bool")):
+        return bool(value)
+    raise SettingError(option, f"{_kind_of(value)} is neither True nor False")
+
+
+def _check_name(option: str, value: object) -> None:
+    """A name that results carry must be text, and such that it can be written."""
+    if not isinstance(value, str):
+        raise SettingError(option, f"{_kind_of(value)} is no name of a file")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise SettingError(option, f"{value!r} is not UTF-8: results could not name it") from None
+
+
+def _kind_of(value: object) -> str:
+    """What came instead, for a message: its type, and a short value of a plain type."""
+    if value is None or isinstance(value, bool | float):
+        return str(value)
+    if isinstance(value, str):
+        return repr(value)
+    return f"a value of type {type(value).__name__}"
+
+
 def _check_range(option: str, value: int | None, most: int) -> None:
-    if value is not None and not 1 <= value <= most:
-        raise SettingError(option, f"{value} is not from 1 to {most:,}")
+    if value is None or 1 <= value <= most:
+        return
+    shown = str(value) if abs(value) < 1 << 128 else f"a number of {value.bit_length():,} bits"
+    raise SettingError(option, f"{shown} is not from 1 to {most:,}")

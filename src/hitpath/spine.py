@@ -78,11 +78,21 @@ def estimate(
     )
     if trace.identity == "lengths_only":
         check_lengths_setting(setting)
+    check_tokenizer(trace, setting)
     size = choose_block_size(trace, setting.block_size)
     if size != trace.block_size:
         cause = f"a sampled trace keeps its own blocks of {trace.block_size} tokens"
         raise SettingError(f"--block-size {size}", cause)
     return estimate_trace(trace, setting, make_engine(setting, size))
+
+
+def check_tokenizer(trace: Trace, setting: Setting) -> None:
+    """Raise SettingError where a tokenizer was asked for and there is nothing for it to do: text
+    would be tokens by now."""
+    if setting.tokenizer is None or trace.identity == "tokens":
+        return
+    has = "bytes in stretches without their text" if trace.identity == "text" else "block ids"
+    raise SettingError("--tokenizer", f"the trace has {has}: there is nothing to tokenise")
 
 
 def check_some_counts(trace: Trace) -> None:
@@ -99,6 +109,7 @@ def check_some_counts(trace: Trace) -> None:
 def analyze_trace(trace: Trace, setting: Setting, progress: Progress | None = None) -> Analysis:
     """The spine. The trace has prompts (its identity is not "lengths_only")."""
     assert trace.identity != "lengths_only"
+    check_tokenizer(trace, setting)
     told = progress or _nothing
     told("matching prefixes", 0, 3)
     roots = root_codes(trace, setting.split_models)

@@ -14,7 +14,7 @@ from hitpath.report.html import render_html
 from hitpath.report.html.tables import MOST_DATA_BYTES, MOST_ROWS, group_tables
 from hitpath.report.html.tree import MOST_NODES
 from hitpath.report.html.words import TOKENS
-from hitpath.traces.table import Problem
+from hitpath.traces.problems import Problem, Skipped
 
 NUM_REQUESTS, NUM_SESSIONS = 50_000, 5_000
 KINDS = ("tenant", "session", "model", "worker", "turn")
@@ -158,7 +158,7 @@ def test_very_long_names_do_not_make_the_page_large(large: Made) -> None:
         large.analysis.trace,
         ids=tuple(f"{'🚀' * 290}{i}" for i in range(NUM_REQUESTS)),
         session=replace(large.analysis.trace.session, names=tuple(g.name for g in found)),
-        skipped=(problem,) * 999,
+        skipped=Skipped((problem,) * 999),
         excluded=dict.fromkeys(range(999), problem),
     )
     hostile = replace(large.analysis, trace=trace, groups=dict.fromkeys(KINDS, found))

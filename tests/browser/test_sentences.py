@@ -251,3 +251,25 @@ def test_lines_break_where_there_is_no_rate() -> None:
     assert stacked([1, 3]) == [(0.0, 25.0), (25.0, 75.0)]
     assert LogAxis(10, 1000).at(100) == pytest.approx(50)
     assert LogAxis(10, 10).at(10) == 50
+
+
+@pytest.mark.parametrize(
+    ("steps", "says"),
+    [
+        ([("no hit", 80, None), ("50 to 90 %", 20, None)], "Most requests miss whole"),
+        ([("no hit", 10, None), ("90 % and more", 90, None)], "nearly all of their prompt"),
+        ([("no hit", 40, None), ("up to 50 %", 60, None)], "Hits are partial"),
+        ([("no hit", 40, 2.0), ("up to 50 %", 60, 1.0)], "prompts of the same length"),
+    ],
+)
+def test_shares_say_where_to_look(steps, says) -> None:
+    assert says in sentences_lengths.hit_shares(steps).do
+
+
+@pytest.mark.parametrize(
+    ("tail", "says"), [(9_999, "close together"), (10_000, "look at them apart")]
+)
+def test_a_long_tail_is_told(tail: float, says: str) -> None:
+    note = sentences_lengths.quantiles("prompts", 1_000, tail)
+    assert f"one in a hundred more than {tail:,}" in note.shows
+    assert says in note.do

@@ -16,7 +16,7 @@ from hitpath.core import CAUSES
 from support import write_jsonl
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = ("hit_rate", "cache_size", "two_days")
+EXAMPLES = ("hit_rate", "cache_size", "two_days", "engine_log")
 ROWS = [
     {"id": i, "arrival_s": i, "tokens": [1] * 32 + [i] * 8, "tenant": f"t{i % 2}", "session": "s"}
     for i in range(4)
@@ -58,7 +58,8 @@ def test_every_public_name_is_there_and_documented():
     for name in hitpath.__all__:
         assert getattr(hitpath, name) is not None
         assert name == "__version__" or name in page, name
-    public = [name for name in dir(hitpath.Result) if not name.startswith("_")]
+    public = [*dir(hitpath.Result), *dir(hitpath.Observed)]
+    public = [name for name in public if not name.startswith("_")]
     assert not [name for name in public if not re.search(rf"\b{name}\b", page)]
     with pytest.raises(AttributeError, match="no attribute 'analyse'"):
         hitpath.analyse  # noqa: B018
@@ -121,9 +122,16 @@ def test_nothing_that_is_asked_is_ignored():
         hitpath.analyze(trace, tokenizer="mistral:tekken_240911")
     with pytest.raises(hitpath.SettingError, match="mapping: is for files"):
         hitpath.read(ROWS, mapping=["id=name"])
-    for size in (-1, 16.5, None, True):
-        with pytest.raises(hitpath.SettingError, match="is no number of tokens"):
+    for size, cause in (
+        (-1, "below 0"),
+        (16.5, "no whole"),
+        (None, "no whole"),
+        (True, "no whole"),
+    ):
+        with pytest.raises(hitpath.SettingError, match=cause):
             found.hit_rate_at(size)
+    assert found.hit_rate_at(np.int64(16)) == found.hit_rate_at(16)
+    assert found.hit_rate_at(10**400) == found.hit_rate
     assert repr(found) == "Result(60.00% hit, 160 prompt tokens, 4 requests)"
 
 

@@ -1,4 +1,4 @@
-"""`hitpath convert`: what the files hold, what is refused, what redaction hides."""
+"""`hitpath convert`: what the files hold, and what is refused. Redaction: test_redact.py."""
 
 import gzip
 import json
@@ -15,22 +15,13 @@ from cli import call
 from hitpath.core import Setting
 from hitpath.report.convert.mooncake_rows import mooncake_rows
 from hitpath.report.convert.own_rows import Plain, own_rows
-from hitpath.report.convert.redact import Redacted
 from hitpath.spine import analyze_trace
 from hitpath.traces import read_trace
 from support import shared_data, trace_of_rows, write_jsonl
 
-SECRET = "The launch code is 0000, said Alice."
 TEXT_ROWS = [
-    {
-        "id": f"r{i}",
-        "arrival_s": i,
-        "prompt": f"{SECRET} {question}",
-        "reply": "I know nothing of it.",
-        "tenant": "alice@example.com",
-        "context": {"salt": "pepper", "adapter": "lora-7"},
-    }
-    for i, question in enumerate(["Who?", "When?", "Where to?"])
+    {"id": f"r{i}", "arrival_s": i, "prompt": f"The same beginning. {end}", "reply": "Yes."}
+    for i, end in enumerate(["Who?", "When?", "Where to?"])
 ]
 
 
@@ -43,87 +34,6 @@ def key(tmp_path):
     path = tmp_path / "key"
     path.write_bytes(b"0123456789abcdef")
     return path
-
-
-def test_redacted_text_is_stretches_of_the_prefix_tree(tmp_path, key):
-    source, out = write_jsonl(tmp_path / "t.jsonl", TEXT_ROWS), tmp_path / "o.jsonl"
-    done = call("convert", source, "--out", out, "--redact", key)
-    assert (done.code, done.err) == (0, "")
-    first, second, third = lines_of(out)
-    shared = len(SECRET) + 2  # "… W": "Who", "When" and "Where" part behind it; "Wh" at the end
-    assert first["unit"] == "bytes"
-    lengths = [[n for _, n in row["segments"]] for row in (first, second, third)]
-    assert [sum(row) for row in lengths] == [len(row["prompt"]) for row in TEXT_ROWS]
-    assert lengths == [[shared + 1, 2], [shared + 1, 1, 2], [shared + 1, 1, 6]]
-    assert first["segments"][0] == second["segments"][0] == third["segments"][0]
-    assert second["segments"][1] == third["segments"][1]
-    assert first["segments"][1][0] != second["segments"][1][0]
-
-
-def test_nothing_of_the_text_is_left(tmp_path, key):
-    source, out = write_jsonl(tmp_path / "t.jsonl", TEXT_ROWS), tmp_path / "o.jsonl"
-    assert call("convert", source, "--out", out, "--redact", key).code == 0
-    content = out.read_text()
-    for word in ("launch", "Alice", "Who", "nothing", "pepper"):
-        assert word not in content
-    assert "alice@example.com" in content  # a label, unless asked otherwise
-    assert "lora-7" in content
-    assert call("convert", source, "--out", out, "--redact", key, "--hash-labels").code == 0
-    content = out.read_text()
-    for word in ("alice", '"r0"', "lora-7"):
-        assert word not in content
-
-
-def test_another_key_gives_other_hashes_and_the_same_key_the_same(tmp_path, key):
-    source = write_jsonl(tmp_path / "t.jsonl", TEXT_ROWS)
-    other = tmp_path / "other"
-    other.write_bytes(b"0123456789abcdeF")
-    files = []
-    for name, used in (("a", key), ("b", key), ("c", other)):
-        files.append(tmp_path / name)
-        assert call("convert", source, "--out", files[-1], "--redact", used).code == 0
-    a, b, c = (file.read_bytes() for file in files)
-    assert a == b
-    names = [{name for row in lines_of(f) for name, _ in row["segments"]} for f in files]
-    assert names[0].isdisjoint(names[2])
-    assert len(a) == len(c)
-
-
-def test_a_name_does_not_depend_on_where_the_tree_is_cut(tmp_path):
-    """The stretch that ends at one place has one name, whatever else the trace holds."""
-    alone = trace_of_rows(tmp_path, [{"id": 1, "arrival_s": 0, "tokens": [1, 2, 3, 4]}])
-    cut = trace_of_rows(
-        tmp_path,
-        [
-            {"id": 1, "arrival_s": 0, "tokens": [1, 2, 3, 4]},
-            {"id": 2, "arrival_s": 1, "tokens": [1, 2, 9]},
-        ],
-    )
-    key = bytes(64)
-    (whole,) = Redacted(alone, key, False).of(0)["segments"]
-    begin, end = Redacted(cut, key, False).of(0)["segments"]
-    assert end[0] == whole[0]
-    assert (begin[1], end[1], whole[1]) == (2, 2, 4)
-
-
-def test_block_ids_become_hashes_that_tell_nothing_of_the_number(tmp_path, key):
-    rows = [{"timestamp": i, "input_length": 1024, "hash_ids": [7, 8 + i]} for i in range(3)]
-    source, out = write_jsonl(tmp_path / "t.jsonl", rows), tmp_path / "o.jsonl"
-    assert call("convert", source, "--out", out, "--redact", key).code == 0
-    keys = [row["block_keys"] for row in lines_of(out)]
-    assert len({k[0] for k in keys}) == 1
-    assert len({k[1] for k in keys}) == 3
-    assert all(len(k) == 16 for row in keys for k in row)
-
-
-def test_hashed_block_ids_that_come_late_in_a_table(tmp_path, key):
-    """The first group of rows has no id from which the column's type could be seen."""
-    row = {"arrival_s": 0, "block_size": 4}
-    rows = [{**row, "id": str(i), "block_keys": [], "prompt_tokens": 0} for i in range(10_000)]
-    rows.append({**row, "id": "last", "block_keys": [1, 2], "prompt_tokens": 8})
-    source, out = write_jsonl(tmp_path / "t.jsonl", rows), tmp_path / "o.parquet"
-    assert call("convert", source, "--out", out, "--redact", key).code == 0
-    assert read_trace([str(out)]).prompts.lengths.tolist()[-2:] == [0, 2]
 
 
 def test_compressed_files_are_the_same_bytes_each_time(tmp_path):
@@ -157,7 +67,12 @@ def test_rows_on_standard_output_leave_it_clean(tmp_path):
         (["--block-size", "16"], "--block-size"),
         (["--every", "1"], "--every"),
         (["--to", "mooncake", "--every", "0"], "--every"),
+        (["--to", "mooncake", "--every", "nan"], "--every"),
         (["--to", "mooncake", "--every", "1"], "--every"),
+        (["--to", "mooncake", "--block-size", "-3"], "--block-size"),
+        (["--to", "mooncake", "--block-size", "0"], "--block-size"),
+        (["--to", "mooncake", "--block-size", "99999999999999999999"], "--block-size"),
+        (["--block-size", "0"], "--block-size"),
         (["--redact", "absent"], "--redact"),
     ],
 )
@@ -170,17 +85,21 @@ def test_what_does_not_go_together_is_refused(tmp_path, options, named, key):
     assert not out.exists()
 
 
-def test_a_short_key_and_an_output_over_the_input_are_refused(tmp_path, key):
+def test_an_output_over_the_input_or_the_key_is_refused(tmp_path, key):
     source = write_jsonl(tmp_path / "t.jsonl", TEXT_ROWS)
     before = source.read_bytes()
-    short = tmp_path / "short"
-    short.write_bytes(b"123456789abcdef")
-    refused = call("convert", source, "--out", tmp_path / "o", "--redact", short)
-    assert "has 15 bytes; a key needs at least 16" in refused.err
     refused = call("convert", source, "--out", source)
     assert (refused.code, source.read_bytes()) == (2, before)
     refused = call("convert", source, "--out", key, "--redact", key)
     assert (refused.code, key.read_bytes()) == (2, b"0123456789abcdef")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "PARQUET", "Parquet"])
+def test_mooncake_is_no_table(tmp_path, ending):
+    source, out = write_jsonl(tmp_path / "t.jsonl", TEXT_ROWS), tmp_path / f"o.{ending}"
+    refused = call("convert", source, "--out", out, "--to", "mooncake")
+    assert (refused.code, out.exists()) == (2, False)
+    assert "is JSONL, not Parquet" in refused.err
 
 
 MOONCAKE_SOURCE = [
@@ -401,7 +320,7 @@ def test_own_rows_of_labels_that_are_no_context(tmp_path):
         ([{"arrival_s": None}, {}], "arrival_s"),
         ([{"model_is_label": True}, {}], "model_is_label"),
         ([{"id_scope": "a"}], "id_scope"),
-        ([{"unit": "bytes"}], "unit"),
+        ([{"tokens": None, "prompt": "a", "unit": "bytes"}], "unit"),
         ([{"reply_segments": [["a", 1]]}], "reply_segments"),
         ([{"arrival_s": None, "finish_s": 3}], "finish_s"),
     ],

@@ -1,22 +1,16 @@
-"""Files larger than memory: arrays are read element by element, and what `--sample` keeps of a
-file does not grow with the text of its rows."""
+"""Files larger than memory: arrays are read element by element. (Peak memory: test_peak_memory.)"""
 
-import csv
 import json
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hitpath.core import InputError
-from hitpath.traces import json_array, read_trace
+from hitpath.traces import json_array, open_inputs, read_trace
 from hitpath.traces.json_array import begins_array, elements
 
 
@@ -118,164 +112,36 @@ def test_an_array_may_come_from_a_pipe(tmp_path):
     assert json.loads(ended.stdout)["trace"]["num_requests"] == 4
 
 
-# ---- peak memory -----------------------------------------------------------------------------
-
-_GROWTH = """
-import os, resource, sys
-from hitpath.traces import read_trace
-from hitpath.traces.sampling import Sampler
-arguments = sys.argv[1:]
-cases = list(zip(*(arguments[i::4] for i in range(4))))
-samplers = {"sampled": Sampler(1000, 0), "whole": None}
-for how, tiny, _, _ in cases:
-    read_trace([tiny], sampler=samplers[how])
-for how, _, small, large in cases:
-    if os.fork() == 0:  # with all code in memory, but with a peak of its own
-        peaks = []
-        for path in (small, large):
-            read_trace([path], sampler=samplers[how])
-            peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-        print((peaks[1] - peaks[0]) * (1 if sys.platform == "darwin" else 1024), flush=True)
-        os._exit(0)
-    os.wait()
+_FEW_OPEN = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+from hitpath.traces import open_inputs, read_trace
+from hitpath.traces.detect import statistics_in
+inputs = open_inputs(sys.argv[1:])
+assert not statistics_in(inputs)
+print(len(read_trace(sys.argv[1:], inputs=inputs)))
 """
 
-TEXT = "Twelve words of a prompt that is the same in every row, é. " * 700  # 42 kB
-IDS = ", ".join(map(str, range(8000)))
-MESSAGES = [{"role": "user", "content": TEXT}]
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_folder_of_more_files_than_may_be_open(tmp_path, indent):
+    for i in range(100):
+        session = {
+            "id": f"s{i}",
+            "block_size": 64,
+            "requests": [{"t": 1, "in": 64, "hash_ids": [1]}],
+        }
+        (tmp_path / f"s{i}.json").write_text(json.dumps(session, indent=indent) + "\n")
+    command = [sys.executable, "-c", _FEW_OPEN, str(tmp_path)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.stdout, ended.stderr) == ("100\n", "")
 
 
-Write = Callable[[Path, int], None]
-
-
-def lines(row: Callable[[int], Any]) -> Write:
-    def write(path: Path, num: int) -> None:
-        with path.open("w", encoding="utf-8") as out:
-            for i in range(num):
-                told = row(i)
-                out.write(told if isinstance(told, str) else json.dumps(told, ensure_ascii=False))
-                out.write("\n")
-
-    return write
-
-
-def array(row: Callable[[int], Any]) -> Write:
-    def write(path: Path, num: int) -> None:
-        with path.open("w", encoding="utf-8") as out:
-            for i in range(num):
-                out.write("," if i else "[")
-                out.write(json.dumps(row(i), ensure_ascii=False))
-            out.write("]")
-
-    return write
-
-
-def table(path: Path, num: int) -> None:
-    """Three times as many rows: finding out what it is looks at 4 MiB of a text."""
-    with path.open("w", encoding="utf-8", newline="") as out:
-        rows = csv.writer(out)
-        rows.writerow(["id", "arrival_s", "prompt"])
-        rows.writerows((i, i, TEXT) for i in range(3 * num))
-
-
-def parquet(path: Path, num: int) -> None:
-    """Ten times as many rows, for they are read in batches. Each text is another one: Parquet
-    would keep it once."""
-    columns = pa.schema({"id": pa.int64(), "arrival_s": pa.int64(), "prompt": pa.string()})
-    with pq.ParquetWriter(path, columns, compression="none") as out:
-        for begin in range(0, 10 * num, 10):
-            ids = range(begin, begin + 10)
-            texts = [f"{i} {TEXT[:4000]}" for i in ids]
-            out.write_table(pa.table([ids, ids, texts], schema=columns))
-
-
-SPAN = {
-    "trace_id": "t",
-    "start_time": "2026-02-26T10:00:01Z",
-    "attributes": {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(MESSAGES)},
-}
-GENERATION = {
-    "traceId": "t",
-    "type": "GENERATION",
-    "startTime": "2026-01-15T12:00:00Z",
-    "input": {"messages": MESSAGES},
-}
-SPEND = {"call_type": "completion", "startTime": 1768478400.0, "messages": MESSAGES}
-HELICONE = {
-    "request_id": "r",
-    "request_created_at": "2026-01-15 12:00:00",
-    "request_body": {"messages": MESSAGES},
-    "response_status": 200,
-}
-BIG: dict[str, Write] = {
-    "hitpath messages": lines(lambda i: {"id": i, "arrival_s": i, "messages": MESSAGES}),
-    "hitpath tokens": lines(lambda i: {"id": i, "arrival_s": i, "tokens": list(range(8000))}),
-    "mooncake": lines(lambda i: f'{{"timestamp": {i}, "input_length": 128000, "block_size": 16, '
-        f'"hash_ids": [{IDS}]}}'),
-    "qwen-bailian": lines(lambda i: f'{{"chat_id": {i}, "parent_chat_id": -1, "timestamp": {i}, '
-        f'"input_length": 128000, "hash_ids": [{IDS}]}}'),
-    "lmcache": lines(lambda i: {"timestamp": i, "input": TEXT, "output": "", "session_id": "s"}),
-    "openai": lines(lambda i: {"model": "m", "messages": MESSAGES}),
-    "openai array": array(lambda i: {"model": "m", "messages": MESSAGES}),
-    "sharegpt": lines(lambda i: {"id": i, "conversations": [
-        {"from": "human", "value": TEXT}, {"from": "gpt", "value": "Yes."}]}),
-    "sharegpt array": array(lambda i: {"id": i, "conversations": [
-        {"from": "human", "value": TEXT}, {"from": "gpt", "value": "Yes."}]}),
-    "otel": lines(lambda i: {**SPAN, "span_id": str(i)}),
-    "otel array": array(lambda i: {**SPAN, "span_id": str(i)}),
-    "litellm": lines(lambda i: {**SPEND, "id": str(i)}),
-    "langfuse": lines(lambda i: {**GENERATION, "id": str(i)}),
-    "langfuse array": array(lambda i: {**GENERATION, "id": str(i)}),
-    "helicone": lines(lambda i: {**HELICONE, "request_id": str(i)}),
-    "claude-code": lines(lambda i: {"type": "assistant", "sessionId": "s", "uuid": str(i),
-        "timestamp": "2026-01-15T12:00:00Z", "message": {"id": str(i), "content": TEXT, "usage": {
-            "input_tokens": 1, "cache_read_input_tokens": 1, "cache_creation_input_tokens": 1}}}),
-    "aiperf": lines(lambda i: {"metadata": {"request_start_ns": i, "request_end_ns": i, "x": TEXT},
-        "metrics": {"usage_prompt_tokens": {"value": 9, "unit": "tokens"}}}),
-    "tracelab": lines(lambda i: {"session_id": "s", "trace_key": str(i), "input_tokens_total": 9,
-        "prefix_tokens": 4, "newly_append_tokens": 5, "note": TEXT, "timing_events": [
-            {"event_type": "user_message", "timestamp": "2026-06-01T05:40:20.151Z"}]}),
-    "table": table,
-    "parquet": parquet,
-}  # fmt: skip
-"""Name -> what writes a file with so many requests, some 42 kB each."""
-
-
-NUM_REQUESTS, TIMES = 72, 4
-
-
-def written(folder: Path, name: str) -> tuple[Path, Path, Path]:
-    """A file of one request, one of 3 MB, and one of four times its size."""
-    paths = [folder / f"{name}-{num}.jsonl" for num in (1, NUM_REQUESTS, TIMES * NUM_REQUESTS)]
-    for path, num in zip(paths, (1, NUM_REQUESTS, TIMES * NUM_REQUESTS), strict=True):
-        BIG[name](path, num)
-    return paths[0], paths[1], paths[2]
-
-
-@pytest.fixture(scope="module")
-def growths(tmp_path_factory) -> dict[str, float]:
-    """Of each format: bytes by which reading the larger file takes more memory, as a share of
-    those that it has more. "whole": one of them without sampling."""
-    folder = tmp_path_factory.mktemp("big")
-    files = {name: written(folder, name) for name in BIG}
-    cases = [("sampled", name) for name in BIG] + [("whole", "openai")]
-    arguments = [str(word) for how, name in cases for word in (how, *files[name])]
-    command = [sys.executable, "-c", _GROWTH, *arguments]
-    ended = subprocess.run(command, capture_output=True, text=True, check=True)
-    found = {}
-    for (how, name), told in zip(cases, ended.stdout.split(), strict=True):
-        _, small, large = files[name]
-        more = large.stat().st_size - small.stat().st_size
-        assert more > 8e6
-        found[name if how == "sampled" else how] = int(told) / more
-    return found
-
-
-@pytest.mark.parametrize("name", BIG)
-def test_memory_does_not_grow_with_the_text(growths, name):
-    assert growths[name] < 0.5
-
-
-def test_without_sampling_it_does(growths):
-    """That the measure sees what is kept: here the prompts, a byte a character."""
-    assert growths["whole"] > 0.75
+def test_a_file_that_was_only_looked_at_is_read_from_its_beginning(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(shared(i)) + "\n" for i in range(3)))
+    (source,) = open_inputs([str(path)])
+    looked_at = next(source.peek())
+    source.release()
+    assert [line for _, line in source.lines()] == path.read_bytes().splitlines()
+    assert looked_at == (1, path.read_bytes().splitlines()[0])

@@ -153,7 +153,7 @@ def test_what_is_no_header_is_refused_at_its_line(tmp_path, header):
 
 
 def test_a_mapping_of_something_without_columns_is_refused(tmp_path):
-    error = refusal(put(tmp_path / "t.csv", b"\xff\xfe\n0,1\n"), mapping=["prompt_tokens=n"])
+    error = refusal(put(tmp_path / "t.csv", b"\xff\xfa\n0,1\n"), mapping=["prompt_tokens=n"])
     assert "neither JSON nor a line with the names of columns" in error.cause
 
 

@@ -325,7 +325,7 @@ BAD_CONTENT = [
     (b"\n\n  \r\n\t\n", "t.jsonl", "", "no requests"),
     (b"\0" * 10, "t.jsonl:1", "", "not a format that hitpath knows"),
     (b'{"id":"a"}\0', "t.jsonl:1", "", "malformed"),
-    (b"\xff\xfe" + "{}".encode("utf-16-le"), "t.jsonl:1", "", "not a format"),
+    (b"\xff\xfe" + "{}".encode("utf-16-le"), "t.jsonl", "", "is UTF-16, as PowerShell"),
     (b'{"id":"\xff","arrival_s":0,"tokens":[1]}', "t.jsonl:1", "", "UTF-8"),
     (b"{}", "t.jsonl:1", "", "not recognised"),
     (b'{"a":1}', "t.jsonl:1", "", "fields: a"),

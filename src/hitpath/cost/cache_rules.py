@@ -75,6 +75,19 @@ def long_lifetime_saves_usd(
     return prefix_tokens * (costs[0] - costs[1]) / MILLION
 
 
+def long_lifetime_break_even_lapses(short: Rates, long: Rates) -> float | None:
+    """Lapses of the short lifetime above which the longer one, without any, is cheaper:
+    (w_long - w_short) / (w_short - r), from `long_lifetime_saves_usd` at equal reads.
+
+    At 1.25, 2 and 0.1: 0.65, one lapse. NEVER where a lapse costs nothing.
+    """
+    if short.written is None or long.written is None or short.read is None:
+        return None
+    dearer = max(0.0, long.written - short.written)
+    lapse = short.written - short.read
+    return NEVER if lapse <= 0 else dearer / lapse
+
+
 def keep_alive_break_even_pings(rates: Rates) -> float | None:
     """Reads made only to refresh the lifetime that cost as much as one lapse: (w - r) / r.
 

@@ -74,6 +74,19 @@ def load_efficiency(setting: str, hardware: Hardware, dtype: str) -> Efficiency:
         return IDEAL
     if setting == "achievable":
         return _achievable(hardware, dtype)
+    given = given_parts(setting)
+    return Efficiency(
+        name=",".join(f"{name}={value:.4g}" for name, value in given.items()),
+        compute_frac=given.get("compute", 1.0),
+        memory_frac=given.get("memory", 1.0),
+        link_frac=given.get("link", 1.0),
+        step_overhead_s=given.get("overhead_s", 0.0),
+        origin="given",
+    )
+
+
+def given_parts(setting: str) -> dict[str, float]:
+    """The parts of a given setting, by name. Raises SettingError for what is none."""
     option = f"--efficiency {setting}"
     given: dict[str, float] = {}
     for part in setting.split(","):
@@ -85,14 +98,7 @@ def load_efficiency(setting: str, hardware: Hardware, dtype: str) -> Efficiency:
             given[name] = float(text)
         except ValueError:
             raise SettingError(option, f"{name}: {text!r} is no number") from None
-    return Efficiency(
-        name=setting,
-        compute_frac=given.get("compute", 1.0),
-        memory_frac=given.get("memory", 1.0),
-        link_frac=given.get("link", 1.0),
-        step_overhead_s=given.get("overhead_s", 0.0),
-        origin="given",
-    )
+    return given
 
 
 def _achievable(hardware: Hardware, dtype: str) -> Efficiency:

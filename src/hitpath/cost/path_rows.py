@@ -4,6 +4,8 @@ The formulas are the paths' own (attention_work, model_work, roofline), which ta
 as numbers; here they run over blocks of rows that fit into a processor's cache.
 """
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +20,9 @@ from hitpath.cost.shapes import ModelShape
 
 Floats = NDArray[np.float64]
 
-_ARRAYS = Ops(least=np.minimum, most=np.maximum, expm1=np.expm1)
+ARRAYS = Ops(least=np.minimum, most=np.maximum, expm1=np.expm1)
 _BLOCK_ROWS = 1 << 14
+_FEW_BLOCKS = 8
 
 
 class PricedRows(NamedTuple):
@@ -62,9 +65,20 @@ def price_with(
     if not np.all((hit >= 0) & (hit <= prompt)):
         raise ValueError("hit tokens are not from 0 to the prompt's")
     seconds, flops = np.zeros(len(prompt)), np.zeros(len(prompt))
-    for start in range(0, len(prompt), _BLOCK_ROWS):
+
+    def price(start: int) -> None:
         rows = slice(start, start + _BLOCK_ROWS)
         _price_block(replica, prompt[rows], hit[rows], chunk_tokens, seconds[rows], flops[rows])
+
+    starts = range(0, len(prompt), _BLOCK_ROWS)
+    if len(starts) < _FEW_BLOCKS:
+        for start in starts:
+            price(start)
+    else:
+        # numpy lets go of the interpreter in a block's arithmetic, and no block sees another.
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            for _ in threads.map(price, starts):
+                pass
     return PricedRows(seconds, flops)
 
 
@@ -80,8 +94,8 @@ def _price_block(
     real = prompt > 0
     context = np.minimum(hit, prompt - 1)
     left = np.where(real, prompt - context, 0.0)
-    head = replica.work.head.step(1, _ARRAYS)
-    seconds += real * replica.roofline.matrix_seconds(head, _ARRAYS)
+    head = replica.work.head.step(1, ARRAYS)
+    seconds += real * replica.roofline.matrix_seconds(head, ARRAYS)
     flops += real * head.flops
     if real.all() and chunk_tokens is None:
         _add_step(replica, context, left, seconds, flops)
@@ -102,14 +116,14 @@ def _add_step(
     replica: Replica, context: Floats, new: Floats, seconds: Floats, flops: Floats
 ) -> None:
     work, roofline = replica.work, replica.roofline
-    for kernel in work.linear_step(new, _ARRAYS):
-        seconds += roofline.matrix_seconds(kernel, _ARRAYS)
+    for kernel in work.linear_step(new, ARRAYS):
+        seconds += roofline.matrix_seconds(kernel, ARRAYS)
         flops += kernel.flops
     for layers, mixer in work.attention:
-        forms = [form.times(layers) for form in mixer.step(context, new, _ARRAYS)]
-        best_s, best_flops = roofline.attention_seconds(forms[0], _ARRAYS), forms[0].flops
+        forms = [form.times(layers) for form in mixer.step(context, new, ARRAYS)]
+        best_s, best_flops = roofline.attention_seconds(forms[0], ARRAYS), forms[0].flops
         for form in forms[1:]:
-            form_s = roofline.attention_seconds(form, _ARRAYS)
+            form_s = roofline.attention_seconds(form, ARRAYS)
             best_flops = np.where(form_s < best_s, form.flops, best_flops)
             best_s = np.minimum(form_s, best_s)
         seconds += best_s

@@ -10,10 +10,11 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from hitpath.core import one_line
 from hitpath.cost.hardware_file import write_hardware_file
 from hitpath.engine.calibrate import DTYPES, Calibration, calibrate, choose_backend
 from hitpath.engine.measure import Measured
-from hitpath.report.output import STDOUT, check_writable, write_whole
+from hitpath.report.output import check_writable, is_stdout, write_whole
 from hitpath.report.pages import print_page, titled
 from hitpath.report.text_parts import Page, label, percent, table
 
@@ -21,8 +22,9 @@ from hitpath.report.text_parts import Page, label, percent, table
 def run_calibrate(out: str, dtypes: str | None, seconds: float, device: str | None) -> None:
     """Measure and write the file; the page follows unless the file went to standard output.
     Raises HitpathError; whatever stood at `out` stays until all is measured."""
-    name = "this-machine" if out == STDOUT else Path(out).stem
-    if out != STDOUT:
+    to_stdout = is_stdout(out)
+    name = "this-machine" if to_stdout else one_line(Path(out).stem)
+    if not to_stdout:
         check_writable(out)
     wanted = None if dtypes is None else tuple(part.strip() for part in dtypes.split(","))
     backend, chosen = choose_backend(wanted, device)
@@ -32,7 +34,7 @@ def run_calibrate(out: str, dtypes: str | None, seconds: float, device: str | No
     found = calibrate(backend, chosen, name=name, measured_at=measured_at, seconds=seconds)
     data = write_hardware_file(found.file)
     write_whole(out, lambda file: _write(file, data))
-    if out != STDOUT:
+    if not to_stdout:
         print_page(lambda page: print_calibration(found, out, page))
 
 

@@ -43,7 +43,7 @@ def run_diff(job: DiffJob) -> None:
     """Read both sides, write the JSON, then print the page unless standard output is taken.
     Raises HitpathError."""
     outputs = Outputs(json=job.json)
-    outputs.check([job.a, job.b])
+    outputs.check([job.a, job.b], job.setting.tokenizer)
     comparison = compare_traces(job)
     if job.json is not None:
         write_json(job.json, diff_document(comparison, job.setting))
@@ -181,6 +181,7 @@ def _side(side: Side) -> dict[str, Any]:
         "prompt_tokens": prompt,
         "hit_rate": ratio(tokens[HIT], prompt),
         "tokens": tokens,
+        "num_skipped_rows": side.skipped.num,
         "skipped_rows": [asdict(problem) for problem in side.skipped],
         "excluded_rows": [asdict(problem) for problem in side.excluded],
     }

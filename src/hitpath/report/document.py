@@ -9,6 +9,7 @@ import numpy as np
 from hitpath.accounting.rates import Group, ratio
 from hitpath.core import ABSENT, CAUSES, RUNG_NAMES
 from hitpath.cost.models import ModelKV
+from hitpath.report.worth import bill_part, price_part
 from hitpath.sim.curve import Curve
 from hitpath.sim.owners import SharedPairs
 from hitpath.sim.reuse import TTLS_S
@@ -60,6 +61,8 @@ def document(analysis: Analysis, model: ModelKV | None) -> dict[str, Any]:
         "shared_pairs": _pairs(analysis.pairs),
         "shared_prefixes": [asdict(prefix) for prefix in analysis.prefixes],
         "reuse_gaps": _gaps(analysis),
+        "price": price_part(analysis.priced),
+        "bill": bill_part(analysis.billed),
         "by": {name: groups_part(groups) for name, groups in analysis.groups.items()},
         "skipped_rows": [asdict(problem) for problem in analysis.trace.skipped],
         "excluded_rows": [
@@ -83,7 +86,7 @@ def trace_part(analysis: Analysis) -> dict[str, Any]:
         "block_size": analysis.engine.block_size,
         "own_block_size": trace.block_size,
         "identity": trace.identity,
-        "num_skipped_rows": len(trace.skipped),
+        "num_skipped_rows": trace.skipped.num,
         "num_excluded_rows": len(trace.excluded),
         "first_arrival_s": float(trace.arrival_s.min()) if trace.has_times else None,
         "last_arrival_s": float(trace.arrival_s.max()) if trace.has_times else None,

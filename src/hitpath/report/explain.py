@@ -94,7 +94,7 @@ def run_explain(job: ExplainJob) -> None:
     """Analyse, write the JSON, then print the page unless standard output is taken. Raises
     HitpathError; an unknown id is one."""
     outputs = Outputs(json=job.json)
-    outputs.check(job.traces)
+    outputs.check(job.traces, job.setting.tokenizer)
     announce_compilation()
     with shown_progress() as progress:
         analysis = analyze(
@@ -117,7 +117,7 @@ def explain(analysis: Analysis, request: str) -> Explanation:
     """Everything about one request of an analysis. Raises InputError for an unknown id."""
     trace, ledger = analysis.trace, analysis.ledger
     if request not in trace.ids:
-        skipped = f" ({len(trace.skipped):,} rows were skipped)" if trace.skipped else ""
+        skipped = f" ({trace.skipped.num:,} rows were skipped)" if trace.skipped else ""
         cause = f"{request!r} is not in this trace of {len(trace):,}{skipped}"
         raise InputError("request", "id", cause)
     row = trace.ids.index(request)
@@ -200,5 +200,6 @@ def explanation_document(analysis: Analysis, found: Explanation) -> dict[str, An
         "schema": SCHEMA,
         "setting": setting_of(analysis.setting),
         **asdict(found),
+        "num_skipped_rows": analysis.trace.skipped.num,
         "skipped_rows": [asdict(problem) for problem in analysis.trace.skipped],
     }

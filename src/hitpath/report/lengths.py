@@ -16,7 +16,9 @@ from hitpath.report.rows import (
     setting_of,
     trace_columns,
     with_origin,
+    worth_columns,
 )
+from hitpath.report.worth import bill_part, price_part
 from hitpath.summary.lengths import NO_IDENTITY, NOTHING_REPORTED, LengthsAnalysis
 from hitpath.summary.losses import WAITS_S, lost_turns
 
@@ -36,7 +38,7 @@ def lengths_document(analysis: LengthsAnalysis) -> dict[str, Any]:
             "block_size": None,
             "own_block_size": None,
             "identity": trace.identity,
-            "num_skipped_rows": len(trace.skipped),
+            "num_skipped_rows": trace.skipped.num,
             "num_excluded_rows": len(trace.excluded),
             "first_arrival_s": float(trace.arrival_s.min()) if trace.has_times else None,
             "last_arrival_s": float(trace.arrival_s.max()) if trace.has_times else None,
@@ -67,6 +69,8 @@ def lengths_document(analysis: LengthsAnalysis) -> dict[str, Any]:
         "shared_pairs": None,
         "shared_prefixes": None,
         "reuse_gaps": None,
+        "price": price_part(analysis.priced),
+        "bill": bill_part(analysis.billed),
         "by": {name: groups_part(groups) for name, groups in analysis.groups.items()},
         "skipped_rows": [asdict(problem) for problem in trace.skipped],
         "excluded_rows": [
@@ -181,6 +185,7 @@ def lengths_table(analysis: LengthsAnalysis) -> Any:
     for name in (*CAUSES, *REASON_COLUMNS, "unexplained", "excess"):
         columns[name] = nothing
     columns["excluded"] = pa.array(~analysis.counted)
+    columns |= worth_columns(len(trace), analysis.priced, analysis.billed)
     made = {
         "setting": setting_of(analysis.setting),
         "block_size": None,

@@ -30,12 +30,12 @@ _OPTIONS = {
 
 
 def check_observable(
-    setting: Setting, model: ModelKV | None, files: Iterable[tuple[str, str | None]]
+    setting: Setting, model: ModelKV | None, files: Iterable[tuple[str, object]]
 ) -> None:
     """Raise SettingError for the first option that statistics cannot honour. files: (option,
-    path or None) of the outputs that need requests."""
-    for option, path in files:
-        if path is not None:
+    what it asks for or None) of the outputs and prices that need requests."""
+    for option, value in files:
+        if value is not None:
             raise SettingError(option, _NEEDS_REQUESTS)
     for name, option in _OPTIONS.items():
         value = getattr(setting, name)
@@ -73,6 +73,7 @@ def observed_document(observed: Observed) -> dict[str, Any]:
         ],
         "traps": list(observed.traps),
         "not_known": list(observed.not_known),
+        "num_skipped_rows": observed.skipped.num,
         "skipped_rows": [
             {"place": p.place, "field": p.field, "cause": p.cause} for p in observed.skipped
         ],

@@ -27,9 +27,25 @@ def titled(title: str, part: RenderableType) -> RenderableType:
 
 
 def write_json(path: str, content: dict[str, Any] | list[Any]) -> None:
-    """One indented JSON document; what JSON has no type for (dates) is written as text."""
-    text = msgspec.json.format(msgspec.json.encode(content, enc_hook=str), indent=2)
+    """One indented JSON document; what JSON has no type for (dates) is written as text, and so
+    are the bytes of a file's name that are none."""
+    try:
+        data = msgspec.json.encode(content, enc_hook=str)
+    except UnicodeEncodeError:
+        data = msgspec.json.encode(_sayable(content), enc_hook=str)
+    text = msgspec.json.format(data, indent=2)
     write_whole(path, lambda file: write_line(file, text))
+
+
+def _sayable(value: Any) -> Any:
+    """With lone surrogates, for which UTF-8 has no bytes, as \\udcff."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_sayable(key): _sayable(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_sayable(inner) for inner in value]
+    return value
 
 
 def write_line(file: IO[bytes], text: bytes) -> None:

@@ -1,22 +1,27 @@
 """`hitpath price`: what a hit is worth on given hardware, without a trace."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from hitpath.core import OutputError, SettingError
+from hitpath.core import SettingError, one_line
 from hitpath.cost.attention import LatentForm
 from hitpath.cost.break_even import Tier
+from hitpath.cost.efficiency import given_parts
 from hitpath.cost.formats import Formats
 from hitpath.cost.hardware import Hardware, load_hardware
 from hitpath.cost.model_table import load_shape
 from hitpath.cost.paths import replica_of
 from hitpath.cost.quote import Question, Quote, TierMoney, quote
 from hitpath.cost.sweep import AXES, SweepPoint, sweep
-from hitpath.report.output import STDOUT, check_writable, write_whole
+from hitpath.report.output import check_places, is_stdout, write_whole
 from hitpath.report.pages import print_page, titled, write_json, write_line
 from hitpath.report.price_document import price_document
 from hitpath.report.terminal_price import price_sections, print_sections
 from hitpath.report.terminal_sweep import TITLES, sweep_table
+
+if TYPE_CHECKING:
+    from hitpath.report.fitted import Fitted
 
 NEW_TOKENS = 64
 """Of a prompt's tokens so many are new, where it is not said how many are cached."""
@@ -26,6 +31,12 @@ _FORMS: dict[str, LatentForm | None] = {
     "absorbed": "absorbed",
     "unabsorbed": "unabsorbed",
 }
+
+
+def _form(mla: str) -> LatentForm | None:
+    if mla not in _FORMS:
+        raise SettingError(f"--mla {mla}", f"not one of {', '.join(_FORMS)}")
+    return _FORMS[mla]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +54,7 @@ class PriceJob:
     kv: str
     output: int
     efficiency: str
+    fit: str | None
     mla: str
     lookup_s: float
     queue_s: float
@@ -63,26 +75,29 @@ def run_price(job: PriceJob) -> None:
     """Price, write every file, then print the page unless standard output is taken. Raises
     HitpathError."""
     files = [path for path in (job.json, job.plot) if path is not None]
-    places = [path if path == STDOUT else check_writable(path) for path in files]
-    if len(set(places)) < len(places):
-        raise OutputError(files[0], "named for two outputs")
+    read = [Path(path) for path in (job.model, job.hardware, job.fit) if path is not None]
+    check_places(files, [*read, *(path / "config.json" for path in read)])
+    fit = None if job.fit is None else fit_of(job)
+    if fit is not None:
+        job = replace(job, efficiency=fit.setting)
     found, points = price(job)
     if job.json is not None:
-        write_json(job.json, price_document(found, job.sweep, points, job.gpu_hour_usd))
+        told = price_document(found, job.sweep, points, job.gpu_hour_usd)
+        write_json(job.json, {**told, "fit": None if fit is None else fit.document})
     if job.plot is not None:
         _write_plot(job, found, points)
-    if STDOUT not in files:
+    if not any(map(is_stdout, files)):
         sections: list[Any] = list(price_sections(found))
         if job.sweep is not None:
             curve = sweep_table(job.sweep, points, job.gpu_hour_usd)
             sections.insert(1, titled(TITLES[job.sweep], curve))
+        if fit is not None:
+            sections.insert(1, titled(f"Fitted to {one_line(fit.file)}", fit.section()))
         print_page(lambda page: print_sections(sections, page))
 
 
 def price(job: PriceJob) -> tuple[Quote, list[SweepPoint]]:
     """The quote, and the curve where one was asked for."""
-    if job.mla not in _FORMS:
-        raise SettingError(f"--mla {job.mla}", f"not one of {', '.join(_FORMS)}")
     if job.sweep is not None and job.sweep not in AXES:
         raise SettingError(f"--sweep {job.sweep}", f"not one of {', '.join(AXES)}")
     hardware = load_hardware(job.hardware)
@@ -92,7 +107,7 @@ def price(job: PriceJob) -> tuple[Quote, list[SweepPoint]]:
         job.tp,
         Formats(weights=job.weights, kv=job.kv),
         job.efficiency,
-        _FORMS[job.mla],
+        _form(job.mla),
     )
     question = Question(
         prompt_tokens=job.prompt,
@@ -108,6 +123,26 @@ def price(job: PriceJob) -> tuple[Quote, list[SweepPoint]]:
     found = quote(replica, question)
     points = [] if job.sweep is None else sweep(replica, question, job.sweep)  # type: ignore[arg-type]
     return found, points
+
+
+def fit_of(job: PriceJob) -> "Fitted":
+    """The efficiencies that measured rows tell; given parts of --efficiency are held."""
+    assert job.fit is not None
+    if job.efficiency == "achievable":
+        raise SettingError("--fit", "and --efficiency achievable are two efficiencies; give one")
+    known = {} if job.efficiency == "ideal" else given_parts(job.efficiency)
+    from hitpath.report.fitted import fitted  # loads numpy
+
+    return fitted(
+        job.fit,
+        load_shape(job.model),
+        load_hardware(job.hardware),
+        num_gpus=job.tp,
+        formats=Formats(weights=job.weights, kv=job.kv),
+        latent_form=_form(job.mla),
+        chunk_tokens=job.chunk,
+        known=known,
+    )
 
 
 def _tiers(job: PriceJob, hardware: Hardware) -> tuple[Tier, ...]:

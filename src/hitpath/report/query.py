@@ -5,11 +5,12 @@ that a row is from. Nothing is written; the query may read no other file.
 """
 
 import glob
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from hitpath.core import InputError, SettingError
-from hitpath.report.output import STDOUT
+from hitpath.report.output import check_places, is_stdout
 from hitpath.report.pages import print_page, write_json
 from hitpath.report.text_parts import Page, count, label, table
 
@@ -18,10 +19,12 @@ _MOST_ROWS_SHOWN = 200
 
 def run_query(ledgers: str, sql: str, json_file: str | None) -> None:
     """Print (or write as JSON) what `sql` says of the ledgers. Raises HitpathError."""
+    if json_file is not None:
+        check_places([json_file], map(Path, _files(ledgers)))
     columns, rows = ask(ledgers, sql)
     if json_file is not None:
-        write_json(json_file, [dict(zip(columns, row, strict=True)) for row in rows])
-    if json_file != STDOUT:
+        write_json(json_file, _objects(columns, rows))
+    if json_file is None or not is_stdout(json_file):
         print_page(lambda page: _print_rows(page, columns, rows))
 
 
@@ -38,34 +41,50 @@ def ask(ledgers: str, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         connection.execute(
             "CREATE TABLE ledger AS SELECT * EXCLUDE (filename), filename AS file "
             "FROM read_parquet($1, union_by_name = true, filename = true)",
-            [files],
+            [list(map(glob.escape, files))],
         )
         connection.execute("SET enable_external_access = false")
-    except duckdb.Error as error:
+    except (duckdb.Error, UnicodeEncodeError) as error:
         cause = f"not a ledger (analyze --ledger makes one): {_first_line(error)}"
         raise InputError(ledgers, "", cause) from error
     try:
         cursor = connection.execute(sql)
-        return [name for name, *_ in cursor.description or []], cursor.fetchall()
-    except duckdb.Error as error:
+        if cursor is None:
+            raise SettingError("SQL", "no statement: SELECT … FROM ledger")
+        columns = [name for name, *_ in cursor.description or []]
+        return columns, cursor.fetchall()
+    except (duckdb.Error, ValueError, OverflowError) as error:
+        # Beside DuckDB's own: text that is not UTF-8, a date that Python does not have.
         raise SettingError("SQL", _first_line(error)) from error
 
 
 def _files(ledgers: str) -> list[str]:
-    path = Path(ledgers)
-    if ledgers and path.is_dir():
-        found = sorted(str(p) for p in path.glob("*.parquet"))
-    elif path.is_file():
-        found = [ledgers]
-    else:
-        found = sorted(p for p in glob.glob(ledgers, recursive=True) if Path(p).is_file())
+    try:
+        path = Path(ledgers)
+        if ledgers and path.is_dir():
+            found = sorted(str(p) for p in path.glob("*.parquet"))
+        elif path.is_file():
+            found = [ledgers]
+        else:
+            found = sorted(p for p in glob.glob(ledgers, recursive=True) if Path(p).is_file())
+    except (OSError, ValueError) as error:
+        cause = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        raise InputError(ledgers, "", cause) from error
     if not found:
         raise InputError(ledgers, "", "no Parquet ledger here (make one with --ledger)")
     return found
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def _objects(columns: list[str], rows: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
+    """Rows by the names of their columns, which JSON can hold once each."""
+    twice = [name for name, times in Counter(columns).items() if times > 1]
+    if twice:
+        raise SettingError("SQL", f"two columns are named {twice[0]!r}: name one with AS")
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def _print_rows(page: Page, columns: list[str], rows: list[tuple[Any, ...]]) -> None:

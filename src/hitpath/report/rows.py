@@ -8,7 +8,9 @@ import numpy as np
 
 from hitpath.core import ABSENT, CAUSES, NUM_RUNGS, Setting
 from hitpath.summary import Analysis
-from hitpath.traces.table import Ints, Labels, Trace
+from hitpath.summary.billed import Billed
+from hitpath.summary.priced import Priced
+from hitpath.traces.table import Floats, Ints, Labels, Trace
 
 
 def write_per_request(analysis: Analysis, file: IO[bytes]) -> None:
@@ -52,6 +54,15 @@ REASON_COLUMNS = (
     "isolated.several",
 )
 """The reasons that ledgers have, in the order of their columns."""
+
+WORTH_COLUMNS = (
+    "miss_prefill_s",
+    "prefill_s",
+    "miss_prefill_flops",
+    "prefill_flops",
+    "bill_usd",
+)
+"""What requests cost, where it was asked for."""
 
 
 def label_column(labels: Labels) -> Any:
@@ -110,6 +121,7 @@ def ledger_table(analysis: Analysis) -> Any:
     columns["unexplained"] = integers(ledger.unexplained, out)
     columns["excess"] = integers(ledger.excess, out)
     columns["excluded"] = pa.array(out)
+    columns |= worth_columns(len(trace), analysis.priced, analysis.billed)
     made = {
         "setting": setting_of(analysis.setting),
         "block_size": analysis.engine.block_size,
@@ -119,6 +131,29 @@ def ledger_table(analysis: Analysis) -> Any:
         "format": trace.format,
     }
     return with_origin(pa.table(columns), made)
+
+
+def worth_columns(num_rows: int, priced: Priced | None, billed: Billed | None) -> dict[str, Any]:
+    """Seconds and FLOPs of prefill with nothing cached and as served, and the bill; null where not
+    asked for or not known."""
+    import pyarrow as pa
+
+    def spread(rows: Ints, values: Floats) -> Any:
+        whole = np.full(num_rows, np.nan)
+        whole[rows] = values
+        return pa.array(whole, mask=np.isnan(whole))
+
+    nothing = pa.nulls(num_rows, pa.float64())
+    columns = dict.fromkeys(WORTH_COLUMNS, nothing)
+    if priced is not None:
+        of = priced.requests
+        columns["miss_prefill_s"] = spread(of.rows, of.miss.seconds)
+        columns["prefill_s"] = spread(of.rows, of.served.seconds)
+        columns["miss_prefill_flops"] = spread(of.rows, of.miss.flops)
+        columns["prefill_flops"] = spread(of.rows, of.served.flops)
+    if billed is not None:
+        columns["bill_usd"] = spread(billed.rows, billed.bill.row_usd)
+    return columns
 
 
 def setting_of(setting: Setting) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def sampled_document(estimate: Estimate, model: ModelKV | None) -> dict[str, Any
             "output_tokens": None,
             "block_size": estimate.engine.block_size,
             "identity": trace.identity,
-            "num_skipped_rows": len(trace.skipped),
+            "num_skipped_rows": trace.skipped.num,
             "num_excluded_rows": len(trace.excluded),
             "first_arrival_s": float(trace.arrival_s.min()) if trace.has_times else None,
             "last_arrival_s": float(trace.arrival_s.max()) if trace.has_times else None,

@@ -23,6 +23,7 @@ from hitpath.report.document import (
 from hitpath.report.pages import titled
 from hitpath.report.terminal_parts import over_time, problems
 from hitpath.report.terminal_sharing import sharing_sections
+from hitpath.report.terminal_worth import worth_sections
 from hitpath.report.text_parts import bar, count, label, percent, seconds, table
 from hitpath.summary import Analysis
 
@@ -69,6 +70,8 @@ def sections(analysis: Analysis, model: ModelKV | None) -> Iterable[RenderableTy
     yield titled("Hit rate", _rates(analysis))
     yield titled("Where every prompt token went", _causes(analysis))
     yield titled("Ladder: what would have hit if …", _ladder(analysis))
+    for title, part in worth_sections(analysis.priced, analysis.billed):
+        yield titled(title, part)
     yield titled(
         "Cache size (LRU, one cache for all requests, exact at every size)",
         _capacity(analysis, model),

@@ -13,6 +13,7 @@ from hitpath.core import CAUSES, one_line
 from hitpath.report.pages import titled
 from hitpath.report.text_parts import count, label, percent, table
 from hitpath.summary.diff import Comparison, Side
+from hitpath.traces.problems import Skipped
 
 _MOST_GROUP_ROWS = 12
 _MOST_LISTED = 10
@@ -87,12 +88,12 @@ def _side_line(side: Side) -> Text:
 
 
 def _problems(side: Side) -> Iterable[RenderableType]:
-    for kind, problems in (("Skipped", side.skipped), ("Excluded", side.excluded)):
+    for kind, problems in (("Skipped", side.skipped), ("Excluded", Skipped(side.excluded))):
         if problems:
             lines = [label(f"{p.place}: {p.field}: {p.cause}") for p in problems[:_MOST_LISTED]]
-            if len(problems) > _MOST_LISTED:
-                lines.append(Text(f"… and {len(problems) - _MOST_LISTED:,} more (--json)"))
-            yield titled(f"{kind} rows of {side.letter}: {len(problems):,}", Group(*lines))
+            if problems.num > _MOST_LISTED:
+                lines.append(Text(f"… and {problems.num - _MOST_LISTED:,} more (--json)"))
+            yield titled(f"{kind} rows of {side.letter}: {problems.num:,}", Group(*lines))
 
 
 def _causes(comparison: Comparison) -> RenderableType:

@@ -17,6 +17,7 @@ from hitpath.report.terminal_parts import (
     over_time,
     problems,
 )
+from hitpath.report.terminal_worth import worth_sections
 from hitpath.report.text_parts import bar, count, label, percent, seconds, table
 from hitpath.summary.lengths import NO_IDENTITY, NOTHING_REPORTED, LengthsAnalysis, Quantiles
 from hitpath.summary.losses import WAITS_S, LostTurns, lost_turns
@@ -43,6 +44,8 @@ def _sections(analysis: LengthsAnalysis) -> Iterable[RenderableType]:
     if reported:
         yield titled("Hit rate, as reported", _rates(analysis))
         yield titled("Where the prompt tokens went", _tokens(analysis))
+    for title, part in worth_sections(analysis.priced, analysis.billed):
+        yield titled(title, part)
     lost = lost_turns(analysis.trace)
     if lost is not None and lost.num_lost:
         yield titled("Turns that lost the cache", _lost_turns(lost))

@@ -44,7 +44,7 @@ def _sections(observed: Observed) -> Iterable[RenderableType]:
     if observed.headline:
         yield titled("What this rate counts", _bullets(_covers(observed.headline)))
     if observed.skipped:
-        yield titled(f"Lines left out: {len(observed.skipped):,}", _skipped(observed))
+        yield titled(f"Lines left out: {observed.skipped.num:,}", _skipped(observed))
     if observed.traps:
         yield titled("Before you quote a number", _bullets(_at_most(observed.traps)))
     more = Text("requests: see docs/trace-format.md for the logs that have them", style="dim")
@@ -203,6 +203,6 @@ def _bullet(text: str) -> RenderableType:
 
 def _skipped(observed: Observed) -> RenderableType:
     lines = [label(f"{p.place}: {p.field}: {p.cause}") for p in observed.skipped[:_MOST_LISTED]]
-    if len(observed.skipped) > _MOST_LISTED:
-        lines.append(Text(f"… and {len(observed.skipped) - _MOST_LISTED:,} more (--json)"))
+    if observed.skipped.num > _MOST_LISTED:
+        lines.append(Text(f"… and {observed.skipped.num - _MOST_LISTED:,} more (--json)"))
     return Group(*lines)

@@ -10,6 +10,7 @@ from hitpath.accounting.rates import Group, ratio
 from hitpath.report.pages import titled
 from hitpath.report.text_parts import bar, count, label, levels, percent, seconds, table
 from hitpath.summary.windows import Window
+from hitpath.traces.problems import Skipped
 from hitpath.traces.table import Trace
 
 MOST_GROUP_ROWS = 8
@@ -19,14 +20,14 @@ _MOST_LISTED = 10
 def problems(trace: Trace) -> Iterable[RenderableType]:
     """Rows that could not be read, and rows that contradict themselves."""
     for title, problems in (
-        ("Skipped rows", list(trace.skipped)),
-        ("Excluded rows", list(trace.excluded.values())),
+        ("Skipped rows", trace.skipped),
+        ("Excluded rows", Skipped(trace.excluded.values())),
     ):
         if problems:
             lines = [label(f"{p.place}: {p.field}: {p.cause}") for p in problems[:_MOST_LISTED]]
-            if len(problems) > _MOST_LISTED:
-                lines.append(Text(f"… and {len(problems) - _MOST_LISTED:,} more (--json)"))
-            yield titled(f"{title}: {len(problems):,}", Lines(*lines))
+            if problems.num > _MOST_LISTED:
+                lines.append(Text(f"… and {problems.num - _MOST_LISTED:,} more (--json)"))
+            yield titled(f"{title}: {problems.num:,}", Lines(*lines))
 
 
 def over_time(trace: Trace, windows: Sequence[Window]) -> RenderableType:

@@ -3,6 +3,7 @@
 from hitpath.summary.analysis import Analysis, Stages, sum_up
 from hitpath.summary.estimate import Estimate, Estimated
 from hitpath.summary.lengths import LengthsAnalysis, sum_up_lengths
+from hitpath.summary.worth import with_worth
 
 __all__ = [
     "Analysis",
@@ -12,4 +13,5 @@ __all__ = [
     "Stages",
     "sum_up",
     "sum_up_lengths",
+    "with_worth",
 ]

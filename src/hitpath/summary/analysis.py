@@ -1,6 +1,7 @@
 """The result of an analysis as one frozen record, and how it is put together."""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +21,10 @@ from hitpath.summary.warnings import warnings_for
 from hitpath.summary.windows import Window, over_time
 from hitpath.traces.blocking import Blocks
 from hitpath.traces.table import Ints, Labels, Trace
+
+if TYPE_CHECKING:
+    from hitpath.summary.billed import Billed
+    from hitpath.summary.priced import Priced
 
 MOST_PREFIXES = 10
 _NO_SPLIT_ENGINE = "defined for --engine lru only"
@@ -58,7 +63,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Everything that a report shows."""
+    """Everything that a report shows. `priced`, `billed`: where they were asked for."""
 
     trace: Trace
     setting: Setting
@@ -84,6 +89,8 @@ class Analysis:
     blocks: Blocks
     fleet: FleetOutcome
     warnings: tuple[str, ...] = ()
+    priced: "Priced | None" = None
+    billed: "Billed | None" = None
 
 
 def sum_up(stages: Stages) -> Analysis:

@@ -11,7 +11,7 @@ from hitpath.accounting.diff import Difference, GroupKey, difference, largest_gr
 from hitpath.core import ABSENT, CAUSES, InputError, SettingError
 from hitpath.summary.labelled_rows import MISSES, UNEXPLAINED, By, LabelledRows, totals_of
 from hitpath.summary.lengths import NOTHING_REPORTED
-from hitpath.traces.table import Problem
+from hitpath.traces.problems import NOTHING_SKIPPED, Problem, Skipped
 
 _BY_DEFAULT: tuple[By, ...] = ("tenant", "model", "turn")
 _WORTH_A_WARNING_FRAC = 0.01
@@ -33,7 +33,7 @@ class Side:
     setting: Mapping[str, Any] | None
     rows: LabelledRows
     warnings: tuple[str, ...] = ()
-    skipped: tuple[Problem, ...] = ()
+    skipped: Skipped = NOTHING_SKIPPED
     excluded: tuple[Problem, ...] = ()
 
 

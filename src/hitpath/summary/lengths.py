@@ -6,6 +6,7 @@ their hit; requests that do not are in no denominator (absent is not zero).
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,10 @@ from hitpath.summary.groups import label_groups, turn_groups
 from hitpath.summary.warnings import notes_on_rows, notes_on_silence, notes_on_times
 from hitpath.summary.windows import Window, over_time
 from hitpath.traces.table import Floats, Ints, Trace
+
+if TYPE_CHECKING:
+    from hitpath.summary.billed import Billed
+    from hitpath.summary.priced import Priced
 
 NO_IDENTITY = (
     "the file tells how long the prompts are, not what they are: which of them share a beginning "
@@ -72,6 +77,8 @@ class LengthsAnalysis:
     by_share: tuple[HitShare, ...]
     groups: dict[str, list[Group]]
     warnings: tuple[str, ...]
+    priced: "Priced | None" = None
+    billed: "Billed | None" = None
 
     def check(self) -> None:
         """hit + missed + not reported = prompt; written tokens are among the missed ones."""
@@ -91,6 +98,7 @@ def check_lengths_setting(setting: Setting) -> None:
         ("--workers", setting.workers is not None),
         ("--split-models", setting.split_models),
         ("--sample", setting.sample_frac is not None),
+        ("--tokenizer", setting.tokenizer is not None),
     ):
         if is_asked:
             raise SettingError(option, f"nothing to model here: {NO_IDENTITY}")

@@ -78,7 +78,7 @@ def notes_on_rows(trace: Trace) -> list[str]:
     return [
         f"{count:,} rows {verb}: they {why} (listed above)"
         for count, verb, why in (
-            (len(trace.skipped), "skipped", "could not be read"),
+            (trace.skipped.num, "skipped", "could not be read"),
             (len(trace.excluded), "left out of all sums", "contradict themselves"),
         )
         if count

@@ -25,10 +25,18 @@ def _head(role: str) -> bytes:
     return _HEAD % role.encode()
 
 
-def _content(message: dict[str, Any]) -> bytes:
+def _parts(message: dict[str, Any]) -> tuple[bytes, bytes, bytes]:
     content = message.get("content")
     if isinstance(content, str) and len(message) == 2 and "role" in message:
-        return content.encode()
+        body = content.encode()
+    else:
+        body = _mixed(message)
+    return _head(str(message.get("role", ""))), body, _END
+
+
+def _mixed(message: dict[str, Any]) -> bytes:
+    """Text, and all that is not role and text as JSON behind it."""
+    content = message.get("content")
     head = content.encode() if isinstance(content, str) else b""
     rest = {
         key: value
@@ -40,15 +48,16 @@ def _content(message: dict[str, Any]) -> bytes:
 
 def render_message(message: dict[str, Any]) -> bytes:
     """One message as it stands inside a prompt."""
-    return b"".join((_head(str(message.get("role", ""))), _content(message), _END))
+    return b"".join(_parts(message))
 
 
 def render_chat(messages: Sequence[dict[str, Any]], tools: Sequence[Any] | None) -> bytes:
     """Messages (and tools) with the head of the coming reply; JSON keys keep their order."""
-    parts = []
+    parts: list[bytes] = []
     if tools:
-        parts += [_head("tools"), msgspec.json.encode(tools), _END]
-    parts += map(render_message, messages)
+        parts += (_head("tools"), msgspec.json.encode(tools), _END)
+    for message in messages:
+        parts += _parts(message)
     parts.append(_head("assistant"))
     return b"".join(parts)
 

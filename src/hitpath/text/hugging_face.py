@@ -17,7 +17,7 @@ import numpy as np
 from hitpath.core import SettingError
 from hitpath.text.chat_template import DEFAULT, ChatTemplates
 from hitpath.text.seams import Cuts, cuts_of
-from hitpath.text.tokenizer import OPTION, Tokens, needed
+from hitpath.text.tokenizer import MORE_TEMPLATES, OPTION, Tokens, needed
 
 
 class HuggingFaceTokenizer:
@@ -104,15 +104,29 @@ def _one_line(error: Exception) -> str:
 
 def _read_json(path: Path) -> dict[str, Any]:
     """An object, or {} where there is no such file. Raises SettingError."""
-    if not path.exists():
+    text = _text_of(path)
+    if text is None:
         return {}
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
         raise SettingError(OPTION, f"{path}: {_one_line(error)}") from error
     if not isinstance(value, dict):
         raise SettingError(OPTION, f"{path}: not an object")
     return value
+
+
+def _text_of(path: Path) -> str | None:
+    """What stands in a file, None where there is none. Raises SettingError; a pipe of that name
+    is one too, for nobody may ever write to it."""
+    if not path.exists():
+        return None
+    if not path.is_file():
+        raise SettingError(OPTION, f"{path}: is no file")
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise SettingError(OPTION, f"{path}: {_one_line(error)}") from error
 
 
 def _special_tokens(config: dict[str, Any]) -> dict[str, str]:
@@ -134,14 +148,12 @@ def _template_sources(folder: Path, config: dict[str, Any]) -> dict[str, str]:
     ):
         sources.update(_named(folder, value))
     files = {DEFAULT: folder / "chat_template.jinja"}
-    for path in sorted(folder.glob("additional_chat_templates/*.jinja")):
+    for path in sorted(folder.glob(MORE_TEMPLATES)):
         files[path.stem] = path
     for name, path in files.items():
-        if path.exists():
-            try:
-                sources[name] = path.read_text(encoding="utf-8")
-            except (OSError, ValueError) as error:
-                raise SettingError(OPTION, f"{path}: {_one_line(error)}") from error
+        text = _text_of(path)
+        if text is not None:
+            sources[name] = text
     return sources
 
 

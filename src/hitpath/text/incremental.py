@@ -29,10 +29,10 @@ a fixed distance. All positions are characters, all counts tokens.
 Not thread-safe: one per thread.
 """
 
+import re
 from collections import OrderedDict
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import NamedTuple
 
 import numpy as np
 
@@ -44,16 +44,11 @@ KNOWN_CHARS = 16_000_000  # of stretches whose tokens are remembered
 TAIL_CHARS = 192  # near the end every cut is remembered: there the next turn departs
 
 
-class Cut(NamedTuple):
-    """A place where the text may be parted: the rest is tokenised from `start`, kept up to `end`.
-
-    `start` = `end` at a seam; [start, end) is the added token else, whose one id is dropped.
-    Valid in any text that shares the first `settled` characters.
-    """
-
-    start: int
-    end: int
-    settled: int
+Cut = tuple[int, int, int]
+"""(start, end, settled): a place where the text may be parted. The rest is tokenised from `start`,
+kept up to `end`: they are equal at a seam; [start, end) is the added token else, whose one id is
+dropped. Valid in any text that shares the first `settled` characters. Plain, for it is made often.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +71,8 @@ class IncrementalTokenizer:
     def __init__(self, tokenizer: TextTokenizer) -> None:
         self.tokenizer = tokenizer
         self._rules = tokenizer.cuts
+        seam = self._rules.seam
+        self._last_seam = None if seam is None else re.compile(f"(?s:.*)(?:{seam.pattern})")
         self._known: dict[str, Tokens] = {}
         self._known_chars = 0
         self.seen_chars = 0
@@ -92,7 +89,7 @@ class IncrementalTokenizer:
             cuts: tuple[Cut, ...] = ()
             before: tuple[int, ...] = ()
             parts: list[Tokens] = []
-            begin = Cut(0, 0, 0)
+            begin = (0, 0, 0)
         else:
             cuts, before = previous.cuts[:kept], previous.tokens_before[:kept]
             parts = [previous.tokens[: before[-1]]]
@@ -104,26 +101,30 @@ class IncrementalTokenizer:
         return Encoded(text, tokens, cuts + tuple(new_cuts), before + counts)
 
     def _num_kept(self, text: str, previous: Encoded) -> int:
-        """How many of the previous cuts hold here, by the last that is settled."""
-        common = common_prefix(text, previous.text)
-        cuts = previous.cuts
-        for at in range(len(cuts) - 1, -1, -1):
-            if cuts[at].settled <= common:
-                return at + 1
-        return 0
+        """How many of the previous cuts hold here, by the last one found that is settled."""
+        before, cuts = previous.text, previous.cuts
+        kept, unknown, shared = 0, len(cuts), 0
+        while kept < unknown:  # the first `shared` characters settle cut `kept` - 1
+            middle = (kept + unknown) // 2
+            settled = cuts[middle][2]
+            if settled <= len(before) and text.startswith(before[shared:settled], shared):
+                kept, shared = middle + 1, max(shared, settled)
+            else:
+                unknown = middle
+        return kept
 
     def _encode_rest(self, text: str, begin: Cut) -> tuple[list[Cut], list[Tokens]]:
         """The cuts after `begin`, and the tokens of each stretch between them and to the end."""
-        cuts = self._find(text, begin.end)
-        parts = []
         start, end, _ = begin
-        for cut in [*cuts, Cut(len(text), len(text), 0)]:
-            stretch = text[start : cut.end]
-            tokens = self._known.get(stretch)  # seen lately, wherever that was
+        cuts = self._find(text, end)
+        known, parts = self._known, []
+        for next_start, next_end, _ in [*cuts, (0, len(text), 0)]:
+            stretch = text[start:next_end]
+            tokens = known.get(stretch)  # seen lately, wherever that was
             if tokens is None:
                 tokens = self._encode_stretch(stretch)
             parts.append(tokens[1:] if end > start else tokens)
-            start, end, _ = cut
+            start, end = next_start, next_end
         return cuts, parts
 
     def _encode_stretch(self, stretch: str) -> Tokens:
@@ -146,16 +147,17 @@ class IncrementalTokenizer:
         found: list[Cut] = []
         last = begin
         added = self._added(text, begin)
-        following = [*(cut.start for cut in added[1:]), len(text)]
+        following = [*(start for start, _, _ in added[1:]), len(text)]
         for cut, next_start in zip(added, following, strict=False):
+            start, end, _ = cut
             if (
-                cut.end - last >= LEAST_CHARS
-                or next_start - cut.end >= LEAST_CHARS
-                or cut.end >= len(text) - TAIL_CHARS
+                end - last >= LEAST_CHARS
+                or next_start - end >= LEAST_CHARS
+                or end >= len(text) - TAIL_CHARS
             ):
-                self._add_inside(found, text, last, cut.start)
+                self._add_inside(found, text, last, start)
                 found.append(cut)
-                last = cut.end
+                last = end
         self._add_inside(found, text, last, len(text))
         self._add_last_seam(found, text, last)
         return found
@@ -165,28 +167,28 @@ class IncrementalTokenizer:
         if rules.added is None:
             return []
         reach, alone = rules.reach, rules.alone
-        return [
-            Cut(
-                match.end() if alone else match.start(),
-                match.end(),
-                match.start() + reach[match[0]],
-            )
-            for match in rules.added.finditer(text, begin)
-            if match[0] in reach
-        ]
+        cuts = []
+        for match in rules.added.finditer(text, begin):
+            word = match[0]
+            if word in reach:
+                start, end = match.span()
+                cuts.append((end if alone else start, end, start + reach[word]))
+        return cuts
 
     def _add_inside(self, found: list[Cut], text: str, begin: int, end: int) -> None:
         """Paragraphs between `begin` and `end`, and seams where they are far apart."""
         paragraph = self._rules.paragraph
         last = begin
         if paragraph is not None and end - begin > LEAST_CHARS:
-            for match in paragraph.finditer(text, begin, end):
-                at = match.start() + 2
-                if at - last >= LEAST_CHARS:
+            at = text.find("\n\n", begin + LEAST_CHARS - 2, end) + 2  # quicker than the pattern
+            while at > 1:
+                if paragraph.match(text, at - 2, end):
                     if at - last > SPACING_CHARS:
                         self._add_seams(found, text, last, at)
-                    found.append(Cut(at, at, at + 2))
+                    found.append((at, at, at + 2))
                     last = at
+                    at += LEAST_CHARS - 1
+                at = text.find("\n\n", at - 1, end) + 2
         if end - last > SPACING_CHARS:
             self._add_seams(found, text, last, end)
 
@@ -196,17 +198,17 @@ class IncrementalTokenizer:
         position = begin + SPACING_CHARS
         while seam is not None and (match := seam.search(text, position, end)):
             at = match.end() - 1
-            found.append(Cut(at, at, at + 1))
+            found.append((at, at, at + 1))
             position = at + SPACING_CHARS
 
     def _add_last_seam(self, found: list[Cut], text: str, begin: int) -> None:
         """The last seam of the text, near its end and behind all other cuts."""
-        if self._rules.seam is None:
+        if self._last_seam is None:
             return
-        since = max(found[-1].end if found else begin, len(text) - TAIL_CHARS)
-        *_, last = (None, *self._rules.seam.finditer(text, since))
-        if last is not None:
-            found.append(Cut(last.end() - 1, last.end() - 1, last.end()))
+        since = max(found[-1][1] if found else begin, len(text) - TAIL_CHARS)
+        if last := self._last_seam.match(text, since):
+            at = last.end() - 1
+            found.append((at, at, at + 1))
 
 
 class TurnTokenizer:
@@ -239,17 +241,3 @@ class TurnTokenizer:
         while self._num_chars > self._max_chars and len(self._last) > 1:
             _, oldest = self._last.popitem(last=False)
             self._num_chars -= len(oldest.text)
-
-
-def common_prefix(left: str, right: str) -> int:
-    """Length of the longest common prefix, in characters."""
-    low, high = 0, min(len(left), len(right))
-    if right.startswith(left[:high]):
-        return high
-    while high - low > 1:  # left[:low] equal, left[:high] not
-        middle = (low + high) // 2
-        if right.startswith(left[low:middle], low):
-            low = middle
-        else:
-            high = middle
-    return low

@@ -6,10 +6,11 @@ its name after the noncharacter U+FDD0, and U+FDD0 U+FDD1 between two pieces tha
 side; `encode` gives exactly the ids that mistral-common gives.
 """
 
-import copy
 import re
+import threading
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import numpy as np
 from hitpath.core import SettingError
 from hitpath.text.regex_seams import Verdict, regex_verdict
 from hitpath.text.seams import Cuts, make_cuts
+from hitpath.text.tekken import tekken_encoder
 from hitpath.text.tokenizer import MISTRAL, OPTION, RenderError, Tokens, needed
 
 CONTROL = "\ufdd0"
@@ -29,11 +31,22 @@ _PACKAGE = "mistral-common"
 class MistralTokenizer:
     """One bundled tokenizer (see TextTokenizer)."""
 
-    def __init__(self, name: str, mistral: Any, seam_pattern: str | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        mistral: Any,
+        special_ids: Iterable[int],
+        encode_text: Callable[[str], list[int]],
+        seam_pattern: str | None,
+    ) -> None:
+        """encode_text: the ids of a text without control tokens; seam_pattern: the regex that
+        splits it, None where that is not known."""
         self.name = name
         self._mistral = mistral
         self._base = mistral.instruct_tokenizer.tokenizer
-        self._controls = _control_tokens(self._base)
+        self._recorder = mistral.instruct_tokenizer.tokenizer = _Recorder(self._base)
+        self._encode_text = encode_text
+        self._controls = _control_tokens(self._base, special_ids)
         self._names = {id_: control for control, id_ in self._controls.items()}
         marked = [CONTROL + control for control in self._controls]
         verdict = regex_verdict(seam_pattern) if seam_pattern is not None else Verdict()
@@ -53,16 +66,23 @@ class MistralTokenizer:
     def encode(self, text: str) -> Tokens:
         if not text.isascii():
             text.encode()  # a lone surrogate is refused here, with its place
+        ids = self._ids(text) if CONTROL in text else self._encode_text(text)
+        return np.frombuffer(array("I", ids), dtype=np.uint32)
+
+    def _ids(self, text: str) -> list[int]:
+        """The ids of a text with control tokens."""
         assert self.cuts.added is not None
         ids: list[int] = []
         position = 0
         for match in self.cuts.added.finditer(text):
-            ids += self._piece(text[position : match.start()])
+            if match.start() > position:
+                ids += self._encode_text(text[position : match.start()])
             if match[0] != JOINT:
                 ids.append(self._controls[match[0][1:]])
             position = match.end()
-        ids += self._piece(text[position:])
-        return np.frombuffer(array("I", ids), dtype=np.uint32)
+        if len(text) > position:
+            ids += self._encode_text(text[position:])
+        return ids
 
     def decode(self, ids: Sequence[int]) -> str:
         parts: list[str] = []
@@ -76,30 +96,19 @@ class MistralTokenizer:
 
     def render_chat(self, messages: Sequence[dict[str, Any]], tools: Sequence[Any] | None) -> str:
         request = needed("mistral_common.protocol.instruct.request", _PACKAGE)
-        recorder = _Recorder(self._base)
-        instruct = copy.copy(self._mistral.instruct_tokenizer)
-        instruct.tokenizer = recorder
-        mistral = type(self._mistral)(  # copying it would read its file again
-            instruct,
-            validator=self._mistral._chat_completion_request_validator,
-            request_normalizer=self._mistral._instruct_request_normalizer,
-        )
+        self._recorder.pieces = []
         try:
             chat = request.ChatCompletionRequest.from_openai(
                 messages=[_with_short_ids(message) for message in messages],
                 tools=list(tools) if tools else None,
             )
-            ids = mistral.encode_chat_completion(chat).tokens
+            ids = self._mistral.encode_chat_completion(chat).tokens
         except Exception as error:  # pydantic's, its own and bare ones
             raise RenderError("messages", " ".join(str(error).split())) from error
-        return self._text_of(ids, recorder.pieces)
+        return self._text_of(ids, self._recorder.pieces)
 
     def render_reply(self, reply: str, chat: bool) -> str:
         return reply + (CONTROL + self._names[self._base.eos_id] if chat else "")
-
-    def _piece(self, text: str) -> list[int]:
-        ids: list[int] = self._base.encode(text, bos=False, eos=False) if text else []
-        return ids
 
     def _text_of(self, ids: Sequence[int], pieces: Sequence[str]) -> str:
         parts: list[str] = []
@@ -130,8 +139,9 @@ def _with_short_ids(message: dict[str, Any]) -> dict[str, Any]:
     return short
 
 
-class _Recorder:
-    """Stands in for the base tokenizer: piece n of text is "tokenised" to the one id -1 - n."""
+class _Recorder(threading.local):
+    """Stands in for the base tokenizer: piece n of text is "tokenised" to the one id -1 - n. Each
+    thread has pieces of its own."""
 
     def __init__(self, base: Any) -> None:
         self._base = base
@@ -168,10 +178,15 @@ def load_bundled(name: str) -> MistralTokenizer:
         raise SettingError(OPTION, cause) from error
     except Exception as error:
         raise SettingError(OPTION, f"{name}: {' '.join(str(error).split())}") from error
-    pattern = getattr(
-        getattr(mistral.instruct_tokenizer.tokenizer, "_model", None), "_pat_str", None
-    )
-    return MistralTokenizer(MISTRAL + name, mistral, pattern)
+    base = mistral.instruct_tokenizer.tokenizer
+    if files[name].suffix == ".json":
+        specials = range(base.num_special_tokens)
+        return MistralTokenizer(MISTRAL + name, mistral, specials, *tekken_encoder(files[name]))
+    found = getattr(base, "special_ids", None)
+    if found is None:
+        raise SettingError(OPTION, f"{name} needs mistral-common 1.9.1 or newer")
+    encode = partial(base.encode, bos=False, eos=False)
+    return MistralTokenizer(MISTRAL + name, mistral, found, encode, None)
 
 
 def _bundled_files() -> dict[str, Path]:
@@ -183,10 +198,7 @@ def _bundled_files() -> dict[str, Path]:
     }
 
 
-def _control_tokens(base: Any) -> dict[str, int]:
+def _control_tokens(base: Any, special_ids: Iterable[int]) -> dict[str, int]:
     """Name -> id of every control token that has a use (the fillers have none)."""
-    reverse = getattr(base, "_special_tokens_reverse_vocab", None)
-    if reverse is not None:
-        return {k: v for k, v in reverse.items() if not k.startswith("<SPECIAL_")}
-    model = base._model
-    return {model.id_to_piece(id_): id_ for id_ in range(base.n_words) if model.IsControl(id_)}
+    names = {base.id_to_piece(id_): id_ for id_ in sorted(special_ids)}
+    return {name: id_ for name, id_ in names.items() if not name.startswith("<SPECIAL_")}

@@ -20,6 +20,15 @@ from hitpath.text.seams import Cuts
 Tokens = npt.NDArray[np.uint32]
 OPTION = "--tokenizer"
 MISTRAL = "mistral:"
+MORE_TEMPLATES = "additional_chat_templates/*.jinja"
+_FILES = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "chat_template.jinja",
+    "chat_template.json",
+)
+"""Of a model folder (hugging_face.py)."""
 
 
 class RenderError(HitpathError):
@@ -106,14 +115,32 @@ def load_tokenizer(spec: str | None, now: datetime | None = None) -> TextTokeniz
 
         return load_bundled(spec.removeprefix(MISTRAL))
     path = Path(spec)
-    if not path.exists():
-        cause = f"no such file or folder: {spec}"
-        if not path.is_absolute() and len(path.parts) == 2:
-            cause += " (models are not fetched: give the folder that holds its tokenizer.json)"
-        raise SettingError(OPTION, cause)
-    from hitpath.text.hugging_face import load_path
+    try:
+        if not path.exists():
+            cause = f"no such file or folder: {spec}"
+            if not path.is_absolute() and len(path.parts) == 2:
+                cause += " (models are not fetched: give the folder that holds its tokenizer.json)"
+            raise SettingError(OPTION, cause)
+        from hitpath.text.hugging_face import load_path
 
-    return load_path(path, now)
+        return load_path(path, now)
+    except (OSError, ValueError) as error:  # a name too long, a NUL in it, no rights
+        cause = f"{spec}: {getattr(error, 'strerror', None) or error}"
+        raise SettingError(OPTION, cause) from error
+
+
+def files_of(spec: str | None) -> list[Path]:
+    """The files that a tokenizer is read from, as far as they are there: no result may be written
+    over them."""
+    if spec is None or spec.startswith(MISTRAL):
+        return []
+    path = Path(spec)
+    try:
+        folder = path if path.is_dir() else path.parent
+        others = [folder / name for name in _FILES]
+        return [path, *others, *folder.glob(MORE_TEMPLATES)]
+    except (OSError, ValueError):
+        return []  # told when it is loaded
 
 
 def needed(module: str, package: str) -> Any:

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from hitpath.core import InputError, Progress
 from hitpath.text.tokenizer import ByteTokenizer, TextTokenizer
@@ -18,17 +17,20 @@ from hitpath.traces.detect import find_format, without_strangers
 from hitpath.traces.files import expand
 from hitpath.traces.hitpath_jsonl import HitpathRows, StrictRow
 from hitpath.traces.mapping import parse_mapping
+from hitpath.traces.problems import Problem, Skipped
 from hitpath.traces.prompts import TextPrompts
+from hitpath.traces.python_values import plain_row
 from hitpath.traces.rows import DEFAULT_BLOCK_SIZE, Row, TraceBuilder
 from hitpath.traces.sampling import Sampler
 from hitpath.traces.sources import Format, Input, ReadOptions
-from hitpath.traces.table import Context, Labels, Problem, Runs, Trace
+from hitpath.traces.table import Context, Labels, Runs, Trace
 
 __all__ = [
     "Context",
     "Labels",
     "Problem",
     "Runs",
+    "Skipped",
     "Trace",
     "TraceBuilder",
     "open_inputs",
@@ -61,7 +63,11 @@ def read_trace(
     builder = TraceBuilder(skip_bad_rows, sampler, block_size or DEFAULT_BLOCK_SIZE)
     inputs = open_inputs(arguments, progress) if inputs is None else inputs
     builder.notes += [source.note for source in inputs if source.note]
-    found = [(source, find_format(source, skip_bad_rows, told)) for source in inputs]
+    found: list[tuple[Input, Format | None]] = []
+    for source in inputs:
+        found.append((source, find_format(source, skip_bad_rows, told)))
+        if len(inputs) > 1:
+            source.release()
     readable = [(source, known) for source, known in found if known is not None]
     if not readable:
         unreadable = next((source.problem for source in inputs if source.problem), None)
@@ -73,7 +79,8 @@ def read_trace(
     options = ReadOptions(block_size, tokenizer or ByteTokenizer(), told)
     trace = known.read(to_read, builder, options)
     if not len(trace):
-        raise InputError(readable[0][0].name, "", f"no request left: {len(trace.skipped)} bad rows")
+        cause = f"no request left: {trace.skipped.num:,} bad rows"
+        raise InputError(readable[0][0].name, "", cause)
     return trace
 
 
@@ -94,14 +101,13 @@ def read_rows(
         builder.attempt(partial(_own_row, own, row, place), place, lambda: own.units_agree)
     trace = own.build("rows")
     if not len(trace):
-        raise InputError("rows", "", f"no request left: {len(trace.skipped)} bad rows")
+        raise InputError("rows", "", f"no request left: {trace.skipped.num:,} bad rows")
     return trace
 
 
 def _own_row(own: HitpathRows, row: Mapping[str, Any], place: str) -> Row:
-    plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in row.items()}
     try:
-        data = msgspec.convert(plain, StrictRow)
+        data = msgspec.convert(plain_row(row, place), StrictRow)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise as_input_error(error, place) from error
     return own.make(data, place)

@@ -102,6 +102,7 @@ class _Records:
             return "requests of the warm-up"
         row = Row(
             id=metadata.x_request_id or str(self.results.number),
+            id_may_repeat=not metadata.x_request_id,
             arrival_s=_wall_clock_s(metadata.request_start_ns, "request_start_ns", place),
             finish_s=_wall_clock_s(metadata.request_end_ns, "request_end_ns", place),
             prompt=NO_SYMBOLS,

@@ -39,6 +39,7 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
         nonlocal with_images
         row = Row(
             id=str(len(builder.rows) + len(builder.skipped)),
+            id_may_repeat=True,
             arrival_s=seconds_of(cells, "TIMESTAMP", place, "iso"),
             prompt=NO_SYMBOLS,
             prompt_tokens=count_of(cells, "ContextTokens", place),

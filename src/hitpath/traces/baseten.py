@@ -89,7 +89,7 @@ def _read_ids(
     rows.finish(builder)
     if blocks.with_outputs:
         builder.notes.append(f"{IDS} are of prompt and output together, by their number")
-    return builder.build(NAME, "chained", blocks.size)
+    return builder.build(NAME, "chained", blocks.size, key_names=blocks.key_names)
 
 
 def _read_text(
@@ -143,6 +143,7 @@ class _BasetenRows:
         self._derived[request] = label(cells.get(_DERIVED), _DERIVED, place)
         return Row(
             id=request,
+            id_may_repeat=True,
             arrival_s=arrival_s,
             prompt=NO_SYMBOLS,
             prompt_tokens=count_of(cells, "input_tokens", place),

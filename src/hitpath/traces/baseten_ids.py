@@ -31,6 +31,11 @@ class BlockIds:
         self._waiting: list[tuple[Row, str]] = []
         self._votes = [0, 0]
 
+    @property
+    def key_names(self) -> tuple[str, ...] | None:
+        """Names of the ids by their number; None where the file's are numbers themselves."""
+        return tuple(self._numbers) if self._kind is str else None
+
     def symbols(self, cells: dict[str, Any], place: str) -> Symbols:
         """The row's ids. Raises InputError, or SettingError where the size is not told."""
         size = count_or_none(cells, SIZE, place)

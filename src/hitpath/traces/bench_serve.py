@@ -16,8 +16,9 @@ import msgspec
 
 from hitpath.core import InputError
 from hitpath.traces.client_results import FAILED, NO_TIME, Result, Results, tokens
-from hitpath.traces.conversations import decode_struct, rows_of
-from hitpath.traces.rows import NO_SYMBOLS, Row, TraceBuilder, check_seconds
+from hitpath.traces.conversations import decode_struct, parts_of
+from hitpath.traces.decode import decode_any
+from hitpath.traces.rows import MAX_SECONDS, NO_SYMBOLS, Row, TraceBuilder, check_seconds
 from hitpath.traces.sources import Format, Input, ReadOptions
 from hitpath.traces.table import Trace
 
@@ -28,7 +29,8 @@ _TIERS = ("device", "host", "storage")
 
 
 class _Run(msgspec.Struct, kw_only=True):
-    """What is read of one run; the lists have an entry a request."""
+    """What is read of one run; the lists have an entry a request. itls: here the sum of the times
+    between tokens, in seconds, or why there is none."""
 
     input_lens: list[Any] | None = None
     output_lens: list[Any] | None = None
@@ -44,7 +46,9 @@ class _Run(msgspec.Struct, kw_only=True):
 
 
 _LISTS = [name for name in _Run.__struct_fields__ if name not in ("model_id", "completed")]
-_decoder = msgspec.json.Decoder(_Run)
+_ITLS = "itls"
+_KEPT = frozenset(_Run.__struct_fields__) - {_ITLS}
+_decoder, _gaps_decoder = msgspec.json.Decoder(_Run), msgspec.json.Decoder(list[float])
 
 
 def recognises(value: object) -> bool:
@@ -56,19 +60,33 @@ def recognises(value: object) -> bool:
     return value.keys() >= _SUMMARY
 
 
+def begins(names: dict[str, str]) -> bool:
+    """Whether a large object is of this format."""
+    details = _DETAILS | {"request_throughput"}
+    return names.get("input_lens") == "[" and bool(names.keys() & details)
+
+
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All requests of all runs. Raises InputError."""
-    results = Results(NAME, builder, options, "input_lens", "")
+    results = Results(NAME, builder, options, "input_lens")
     num_runs = 0
+    itls: list[float | InputError] = []
     for source in inputs:
-        for place, text in rows_of(source):
+        for part in parts_of(source, {_ITLS}, _KEPT):
+            if part.array:
+                itls.append(_sum_of(part.text, f"{part.place}[{len(itls)}]"))
+                continue
             try:
-                run = _checked(decode_struct(_decoder, text, place), place)
+                run: _Run = decode_struct(_decoder, part.text, part.place)
+                if run.itls is not None:
+                    run.itls = itls
+                _check(run, part.place)
             except InputError as error:
                 builder.reject(error)
-                continue
-            _take_run(run, place, num_runs, results, builder)
-            num_runs += 1
+            else:
+                _take_run(run, part.place, num_runs, results, builder)
+                num_runs += 1
+            itls = []
     if num_runs > 1:
         builder.notes.append(
             f"{num_runs:,} runs read as one trace; times are of the client's own counter: they "
@@ -77,8 +95,25 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
     return results.build(inputs)
 
 
-def _checked(run: _Run, place: str) -> _Run:
-    """The run, if it has its details and all its lists are of one length. Raises InputError."""
+def _sum_of(text: bytes, place: str) -> float | InputError:
+    """Of one request's times between tokens; an error counts only where the sum is needed."""
+    try:
+        gaps_s = _gaps_decoder.decode(text)
+        if all(0 <= gap_s <= MAX_SECONDS for gap_s in gaps_s):
+            return sum(gaps_s)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        pass  # what is wrong, or only unusual, is found out one by one
+    try:
+        gaps = decode_any(text, place) or []
+        if not isinstance(gaps, list):
+            raise InputError(place, _ITLS, f"{gaps!r:.80} is no list")
+        return sum(_seconds(gap, _ITLS, place) or 0.0 for gap in gaps)
+    except InputError as error:
+        return error
+
+
+def _check(run: _Run, place: str) -> None:
+    """Raise InputError unless it has its details and all its lists are of one length."""
     if run.input_lens is None:
         cause = (
             "missing: the run was saved without its requests (vLLM: --save-detailed, SGLang: "
@@ -90,7 +125,6 @@ def _checked(run: _Run, place: str) -> _Run:
         if values is not None and len(values) != len(run.input_lens):
             cause = f"{len(values):,} entries, but input_lens has {len(run.input_lens):,}"
             raise InputError(place, name, cause)
-    return run
 
 
 def _take_run(run: _Run, place: str, number: int, results: Results, builder: TraceBuilder) -> None:
@@ -146,12 +180,13 @@ def _result(run: _Run, i: int, place: str, name: str, cached_told: bool) -> Resu
     ttft_s = _seconds(_at(run.ttfts, i), "ttfts", place) or None  # 0: nothing was streamed
     took_s = _seconds(_at(run.latencies, i), "latencies", place) or None
     if took_s is None and ttft_s is not None:
-        gaps = _at(run.itls, i) or []
-        if not isinstance(gaps, list):
-            raise InputError(place, "itls", f"{gaps!r:.80} is no list")
-        took_s = ttft_s + sum(_seconds(gap, "itls", place) or 0.0 for gap in gaps)
+        gaps_s = _at(run.itls, i) or 0.0
+        if isinstance(gaps_s, InputError):
+            raise gaps_s
+        took_s = ttft_s + gaps_s
     row = Row(
         id=name,
+        id_may_repeat=True,
         arrival_s=NO_TIME if start_s is None else start_s,
         finish_s=None if start_s is None or took_s is None else start_s + took_s,
         prompt=NO_SYMBOLS,
@@ -189,4 +224,6 @@ def _count(value: Any, name: str, place: str) -> int | None:
     return tokens(value, name, place)
 
 
-FORMAT = Format(NAME, "vllm bench serve or SGLang bench_serving results", recognises, read)
+FORMAT = Format(
+    NAME, "vllm bench serve or SGLang bench_serving results", recognises, read, begins=begins
+)

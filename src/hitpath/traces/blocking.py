@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from hitpath.core import SettingError
 from hitpath.keys import block_keys_batch, context_root
-from hitpath.traces.rows import DEFAULT_BLOCK_SIZE, mark_partial_ids
+from hitpath.traces.partial_ids import mark_partial_ids
+from hitpath.traces.rows import DEFAULT_BLOCK_SIZE
 from hitpath.traces.table import Context, Ints, Runs, Trace
 
 

@@ -42,6 +42,7 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
         model = label(cells.get(_MODEL), _MODEL, place)
         row = Row(
             id=str(len(builder.rows) + len(builder.skipped)),
+            id_may_repeat=True,
             arrival_s=arrival_s,
             prompt=NO_SYMBOLS,
             prompt_tokens=count_of(cells, "Request tokens", place),

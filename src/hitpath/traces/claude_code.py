@@ -17,7 +17,14 @@ import msgspec
 from hitpath.core import InputError
 from hitpath.traces.conversations import iso_seconds, rows_of
 from hitpath.traces.decode import as_input_error
-from hitpath.traces.rows import NO_SYMBOLS, Row, TraceBuilder, check_tokens, whole_prompt
+from hitpath.traces.rows import (
+    NO_SYMBOLS,
+    Row,
+    TraceBuilder,
+    check_tokens,
+    check_usd,
+    whole_prompt,
+)
 from hitpath.traces.sources import Format, Input, ReadOptions
 from hitpath.traces.table import Trace, model_context
 
@@ -58,6 +65,7 @@ class _Line(msgspec.Struct, kw_only=True):
     agent_id: str | None = msgspec.field(default=None, name="agentId")
     is_sidechain: bool | None = msgspec.field(default=None, name="isSidechain")
     uuid: str | None = None
+    cost_usd: int | float | None = msgspec.field(default=None, name="costUSD")
 
 
 class _MessageOutline(msgspec.Struct):
@@ -188,15 +196,16 @@ def _call_of(text: bytes, place: str) -> _Call:
                  "output_tokens"):  # fmt: skip
         if (told := getattr(usage, name)) is not None:
             check_tokens(told, f"message.usage.{name}", place)
+    writes = usage.cache_creation or _Writes()
+    parts = (writes.ephemeral_5m_input_tokens, writes.ephemeral_1h_input_tokens)
+    told_parts = [
+        check_tokens(n, "message.usage.cache_creation", place) for n in parts if n is not None
+    ]
     written = usage.cache_creation_input_tokens
-    if written is None and usage.cache_creation is not None:
-        parts = (
-            usage.cache_creation.ephemeral_5m_input_tokens,
-            usage.cache_creation.ephemeral_1h_input_tokens,
-        )
-        told_parts = [check_tokens(n, "message.usage.cache_creation", place)
-                      for n in parts if n is not None]  # fmt: skip
-        written = sum(told_parts) if told_parts else None
+    if written is None and told_parts:
+        written = sum(told_parts)
+    if line.cost_usd is not None:
+        check_usd(line.cost_usd, "costUSD", place)
     prompt = whole_prompt(usage.input_tokens, usage.cache_read_input_tokens, written)
     arrival_s = iso_seconds(line.timestamp, "timestamp", place)
     return _Call(place, line, arrival_s, prompt, written)
@@ -205,8 +214,10 @@ def _call_of(text: bytes, place: str) -> _Call:
 def _row(call: _Call, number: int) -> Row:
     line, message = call.line, call.line.message
     ids = [name for name in (message.id, line.request_id) if name]
+    writes = message.usage.cache_creation
     return Row(
         id="/".join(ids) or line.uuid or str(number),
+        id_may_repeat=not (ids or line.uuid),
         arrival_s=call.arrival_s,
         prompt=NO_SYMBOLS,
         prompt_tokens=call.prompt_tokens or 0,
@@ -216,6 +227,8 @@ def _row(call: _Call, number: int) -> Row:
         context=model_context(message.model),
         reported=message.usage.cache_read_input_tokens,
         written=call.written,
+        written_1h=None if writes is None else writes.ephemeral_1h_input_tokens,
+        cost_usd=line.cost_usd,
     )
 
 

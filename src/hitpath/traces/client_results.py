@@ -19,8 +19,9 @@ from typing import Literal
 
 from hitpath.core import InputError
 from hitpath.traces.conversations import build_text
+from hitpath.traces.in_sequence import sequence_for
 from hitpath.traces.prompts import TextPrompts
-from hitpath.traces.rows import Row, TraceBuilder, check_seconds, check_tokens
+from hitpath.traces.rows import Row, Symbols, TraceBuilder, check_seconds, check_tokens
 from hitpath.traces.sources import Input, ReadOptions
 from hitpath.traces.table import Context, Trace
 from hitpath.traces.whole_prompts import Body, WholePrompts
@@ -44,9 +45,26 @@ class Result:
     reply: str | None = None
 
 
+@dataclass(slots=True)
+class _Taken:
+    """What is kept of a result. prompt: as symbols, or why it cannot be rendered; None where it is
+    not needed, nor the reply then."""
+
+    row: Row
+    place: str
+    prompt_tokens: int | None
+    is_chat: bool
+    prompt: Symbols | InputError | None = None
+    reply: str | None = None
+
+
 class Results:
     """Gathers the requests of one trace. tokens_field: where the file tells a prompt's length;
-    body_field: where it keeps the prompt."""
+    body_field: where it keeps the prompt, "" for nowhere; inputs: whose prompts these are.
+
+    Prompts are made symbols at once, and all are forgotten as soon as it is clear that only lengths
+    will be used: bodies would take several times the memory of the file.
+    """
 
     def __init__(
         self,
@@ -54,14 +72,16 @@ class Results:
         builder: TraceBuilder,
         options: ReadOptions,
         tokens_field: str,
-        body_field: str,
+        body_field: str = "",
+        inputs: Sequence[Input] = (),
     ) -> None:
         self._name = name
         self._builder = builder
-        self._texts = TextPrompts(options.tokenizer)
+        self._texts = TextPrompts(options.tokenizer, sequence_for(builder, inputs))
         self._prompts = WholePrompts(self._texts)
         self._tokens_field, self._body_field = tokens_field, body_field
-        self._results: list[Result] = []
+        self._results: list[_Taken] = []
+        self._num_bodies = self._num_ids = self._num_reporting = 0
         self._left_out: Counter[str] = Counter()
         self.number = 0
 
@@ -75,8 +95,38 @@ class Results:
             if isinstance(made, str):
                 self.leave_out(made)
             else:
-                self._results.append(made)
+                self._keep(made)
         self.number += 1
+
+    def _keep(self, result: Result) -> None:
+        row, body = result.row, result.body
+        is_chat = body is not None and body.prompt is None
+        taken = _Taken(row, result.place, result.prompt_tokens, is_chat)
+        could_be_prompts = not self._only_lengths()
+        self._results.append(taken)
+        self._num_reporting += row.reported is not None
+        if body is not None:
+            self._num_bodies += 1
+            self._num_ids += body.has_ids
+        if not self._only_lengths():
+            assert body is not None
+            taken.prompt, taken.reply = self._rendered(body, row, result.place), result.reply
+        elif could_be_prompts:
+            for before in self._results:
+                before.prompt = before.reply = None
+
+    def _only_lengths(self) -> bool:
+        """Whether no further request can change that only lengths are used, see above."""
+        if self._num_bodies < len(self._results):
+            return True
+        texts = self._num_bodies - self._num_ids
+        return self._texts.in_bytes and texts > 0 and self._num_ids + self._num_reporting > 0
+
+    def _rendered(self, body: Body, row: Row, place: str) -> Symbols | InputError:
+        try:
+            return self._prompts.symbols(body, row.session, self._body_field, place)
+        except InputError as error:
+            return error
 
     def leave_out(self, what: str, count: int = 1) -> None:
         """Requests that are not in the trace, to be told with their number."""
@@ -103,13 +153,12 @@ class Results:
 
     def _kind(self) -> Kind:
         """What all prompts are, and a note where the file has more than can be used."""
-        kept = [result.body for result in self._results if result.body is not None]
-        ids = sum(body.has_ids for body in kept)
+        kept, ids = self._num_bodies, self._num_ids
         notes, total = self._builder.notes, len(self._results)
-        if len(kept) < total or not kept:
+        if kept < total or not kept:
             if kept:
                 notes.append(
-                    f"the whole prompt of {len(kept):,} of {total:,} requests is in the file: "
+                    f"the whole prompt of {kept:,} of {total:,} requests is in the file: "
                     "lengths only"
                 )
             elif not self._texts.in_bytes:
@@ -122,11 +171,10 @@ class Results:
                 "some prompts are text, others token ids: lengths only without --tokenizer"
             )
             return "lengths"
-        reporting = sum(result.row.reported is not None for result in self._results)
-        if self._texts.in_bytes and reporting:
+        if self._texts.in_bytes and self._num_reporting:
             notes.append(
-                f"the prompts' text is in the file, and {reporting:,} requests report cached "
-                "tokens, which bytes of text cannot be compared with: lengths only; with "
+                f"the prompts' text is in the file, and {self._num_reporting:,} requests report "
+                "cached tokens, which bytes of text cannot be compared with: lengths only; with "
                 "--tokenizer both are used"
             )
             return "lengths"
@@ -142,40 +190,40 @@ class Results:
             )
         return timed
 
-    def _row(self, result: Result, kind: Kind, number: int | None, adapters: bool) -> Row:
-        row, place = result.row, result.place
+    def _row(self, taken: _Taken, kind: Kind, number: int | None, adapters: bool) -> Row:
+        row, place = taken.row, taken.place
         if number is not None:
             row.arrival_s = float(number)
         elif row.arrival_s == NO_TIME:
             raise InputError(place, "", "no time, but other requests have one")
         row.context = Context(None if adapters else row.model, adapter=row.context.adapter)
         if kind == "lengths":
-            self._take_length(result)
+            self._take_length(taken)
             return row
-        assert result.body is not None
-        row.prompt = self._prompts.symbols(result.body, row.session, self._body_field, place)
-        row.prompt_tokens = len(row.prompt)
+        if isinstance(taken.prompt, InputError):
+            raise taken.prompt
+        assert taken.prompt is not None
+        row.prompt, row.prompt_tokens = taken.prompt, len(taken.prompt)
         if kind == "text":
-            self._take_reply(result)
+            self._take_reply(taken)
         return row
 
-    def _take_length(self, result: Result) -> None:
-        row = result.row
-        told = row.reported_prompt if row.reported_prompt is not None else result.prompt_tokens
+    def _take_length(self, taken: _Taken) -> None:
+        row = taken.row
+        told = row.reported_prompt if row.reported_prompt is not None else taken.prompt_tokens
         if told is None:
             cause = "missing: how long the prompt is cannot be told"
-            raise InputError(result.place, self._tokens_field, cause)
-        row.prompt_tokens = check_tokens(told, self._tokens_field, result.place)
+            raise InputError(taken.place, self._tokens_field, cause)
+        row.prompt_tokens = check_tokens(told, self._tokens_field, taken.place)
         row.reported_prompt = None
 
-    def _take_reply(self, result: Result) -> None:
+    def _take_reply(self, taken: _Taken) -> None:
         """The reply in the unit of the prompt; a count of tokens is none of bytes."""
-        row = result.row
+        row = taken.row
         if self._texts.in_bytes:
             row.output_tokens = None
-        if result.reply is not None and result.body is not None:
-            chat = result.body.prompt is None
-            row.output = self._texts.reply(result.reply, chat, "output", result.place)
+        if taken.reply is not None:
+            row.output = self._texts.reply(taken.reply, taken.is_chat, "output", taken.place)
             row.output_tokens = len(row.output)
 
 

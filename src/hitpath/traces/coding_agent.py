@@ -57,13 +57,14 @@ def recognises(value: object) -> bool:
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All sessions, one a file. Raises InputError."""
     block_size: int | None = None
-    scopes: dict[str, int] = {}
+    scopes: set[str] = set()
     ids = IdParser(sum(i.size_bytes for i in inputs), passing=builder.thins)
     builder.prompts_in_sequence = True
     for source in inputs:
         name = source.name
         try:
             session = _decoder.decode(source.document())
+            source.forget()
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
             builder.reject(as_input_error(error, name))
             continue
@@ -74,8 +75,11 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
         if block_size is not None and session.block_size != block_size:
             raise InputError(name, "block_size", f"{session.block_size}, but {block_size} before")
         block_size = session.block_size
-        local = session.hash_id_scope != "global"
-        scope = scopes.setdefault(name if local else "", len(scopes))
+        scope = None
+        if session.hash_id_scope == "local":
+            # Two sessions of one name are an error, but bad rows may be skipped.
+            scope = f"{session.id} in {name}" if session.id in scopes else session.id
+            scopes.add(session.id)
         _SessionRows(session, name, scope, builder, ids).add_all()
     builder.notes.append(
         f"{len(inputs):,} sessions with clocks of their own: taken one after the other"
@@ -87,7 +91,7 @@ class _SessionRows:
     """Flattens one session: parents' clocks are added up, ids name the path of the request."""
 
     def __init__(
-        self, session: _Session, name: str, scope: int, builder: TraceBuilder, ids: IdParser
+        self, session: _Session, name: str, scope: str | None, builder: TraceBuilder, ids: IdParser
     ) -> None:
         self._ids = ids
         self._session = session

@@ -25,14 +25,12 @@ _decode = msgspec.json.Decoder(_Stored).decode
 
 def unwrapped(numbered: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
     """(number, line) of the log where the first line that is not blank is stored so, else what
-    came. A line of several parts has the number of the first."""
-    head: list[tuple[int, bytes]] = []
-    for line in numbered:
-        head.append(line)
-        if not line[1].isspace():
-            break
-    all_lines = chain(head, numbered)
-    yield from _lines(all_lines) if head and _stored(head[-1][1]) is not None else all_lines
+    came, without the blank lines before it. A line of several parts has the number of the first."""
+    first = next((line for line in numbered if not line[1].isspace()), None)
+    if first is None:
+        return
+    all_lines = chain((first,), numbered)
+    yield from _lines(all_lines) if _stored(first[1]) is not None else all_lines
 
 
 def _stored(line: bytes) -> _Stored | None:

@@ -3,8 +3,9 @@ messages rendered turn by turn so that each prompt continues the one before.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
+from io import BytesIO
 from typing import Any, TypeVar
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from hitpath.core import InputError
 from hitpath.text.as_bytes import render_chat, render_message, render_reply
 from hitpath.traces.decode import as_input_error
+from hitpath.traces.json_document import Part, parts
 from hitpath.traces.prompts import TextPrompts, symbols_of_bytes
 from hitpath.traces.rows import Symbols, TraceBuilder, check_seconds
 from hitpath.traces.sources import Input
@@ -34,13 +36,29 @@ def rows_of(source: Input) -> Iterator[tuple[str, bytes]]:
         yield from source.elements()
         return
     first = next(source.peek(), None)
-    if first is not None and first[1].lstrip()[:1] in (b"[", b"{") and not _is_json(first[1]):
+    begins = first is not None and first[1].lstrip()[:1] in (b"[", b"{")
+    if first is not None and begins and not _is_json(first[1]) and source.begins_document():
         document = source.document()
         if _is_json(document):
+            source.forget()
             yield from _elements(document, source.name)
             return
     for place, line in source.lines():
         yield from _elements(line, place)
+
+
+def parts_of(source: Input, each: Collection[str], keep: Collection[str]) -> Iterator[Part]:
+    """The parts of all documents of a source, see json_document.parts. Text that is no JSON is a
+    rest, for its decoder to say so."""
+    if source.large_object is not None:
+        yield from source.parts(each, keep)
+        return
+    for place, text in rows_of(source):
+        if _is_json(text):
+            for part in parts(BytesIO(text), place, each, keep):
+                yield part._replace(place=place)
+        else:
+            yield Part(place, "", "", text)
 
 
 def _is_json(text: bytes) -> bool:
@@ -188,7 +206,7 @@ class Conversation:
     def prompt(self, place: str) -> Symbols:
         """All messages so far, with the head of the coming reply. Raises InputError."""
         if self._prompts.in_bytes:
-            return symbols_of_bytes(b"".join((self._text, _HEAD)))
+            return self._prompts.of_bytes(b"".join((self._text, _HEAD)))
         return self._prompts.chat(
             self._messages, None, self._session, self._field, place, self._names
         )

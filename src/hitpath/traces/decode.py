@@ -25,14 +25,52 @@ def as_input_error(error: Exception, place: str) -> InputError:
     match = _AT.match(str(error))
     cause = match["cause"] if match else str(error)
     path = (match["path"] or "" if match else "").removeprefix("$").removeprefix(".")
-    if "missing required field" in cause:
+    if cause.startswith("Object missing required field"):
         name = cause.split("`")[-2]
         return InputError(place, f"{path}.{name}" if path else name, "missing")
     return InputError(place, path, (cause[:1].lower() + cause[1:]).replace("jSON", "JSON"))
 
 
-def decode_any(data: bytes, place: str) -> Any:
-    """Any JSON value, or InputError."""
+_TRUNCATED = "Input data was truncated"
+
+
+def is_beginning_of_json(text: bytes) -> bool:
+    """Whether a text is right as far as it goes, but no JSON value yet."""
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        return str(error) == _TRUNCATED
+    return False
+
+
+def other_encoding(beginning: bytes) -> str | None:
+    """What a text is in, by its first bytes, where it is UTF-16 or UTF-32, which is not read; None
+    for any other text."""
+    for mark, name in _MARKS:
+        if beginning.startswith(mark):
+            return _not_utf8(name)
+    first, second = beginning[:64:2], beginning[1:64:2]
+    if len(second) >= 2 and any(first) != any(second):
+        letters, name = (first, "UTF-16LE") if any(first) else (second, "UTF-16BE")
+        if all(byte in b"\t\r" or 0x20 <= byte < 0x7F for byte in letters):
+            return _not_utf8(name)
+    return None
+
+
+def _not_utf8(name: str) -> str:
+    return f"is {name}, as PowerShell's > writes it, not UTF-8: iconv -f {name} -t UTF-8 FILE"
+
+
+_MARKS = (
+    (b"\xff\xfe\x00\x00", "UTF-32"),
+    (b"\x00\x00\xfe\xff", "UTF-32"),
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
+)
+
+
+def decode_any(data: bytes | str, place: str) -> Any:
+    """Any JSON value, or InputError; UnicodeEncodeError for text with a lone surrogate."""
     try:
         return msgspec.json.decode(data)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:

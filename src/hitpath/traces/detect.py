@@ -33,10 +33,11 @@ from hitpath.traces import (
     tracelab,
     vllm_request_log,
 )
-from hitpath.traces.decode import decode_outline
+from hitpath.traces.decode import decode_outline, other_encoding
 from hitpath.traces.engine_logs.other_metrics import other_metrics
 from hitpath.traces.folders import nothing_in
 from hitpath.traces.mapping_hints import example_for
+from hitpath.traces.own_outputs import own_json, own_table
 from hitpath.traces.sources import Format, Input
 from hitpath.traces.tabular import CsvTable, ParquetTable, header_of, is_parquet
 
@@ -87,11 +88,15 @@ def find_format(
     """The source's format (with `mapping`, always the mapped one), and its table if it is one.
     None for an empty source, or (with `source.problem`) one without a readable row under
     `skip_bad_rows`. Raises InputError."""
+    large = None if mapping is not None else _of_large_object(source)
+    if large is not None:
+        return large
     if is_parquet(source):
         source.table = ParquetTable(source)
         columns = source.table.columns
         if mapping is not None:
             return mapped.FORMAT
+        _refuse(own_table(columns), source.name)
         found = _format_of_columns(columns)
         if found is None:
             raise _unknown_table(source.name, columns)
@@ -103,6 +108,7 @@ def find_format(
         return None
     number, line = first
     place = f"{source.name}:{number}"
+    _refuse(other_encoding(line), source.name)
     if mapping is not None:
         return _mapped(source, line, place)
     for known in FORMATS:
@@ -121,7 +127,11 @@ def statistics_in(inputs: Sequence[Input]) -> bool:
 
     Raises InputError where only some of them are: statistics and requests do not go together.
     """
-    told = [(source.name, _is_statistics(source)) for source in inputs]
+    told = []
+    for source in inputs:
+        told.append((source.name, _is_statistics(source)))
+        if len(inputs) > 1:
+            source.release()
     ours = [name for name, is_it in told if is_it]
     others = [name for name, is_it in told if is_it is False]
     if ours and others:
@@ -132,7 +142,7 @@ def statistics_in(inputs: Sequence[Input]) -> bool:
 
 def _is_statistics(source: Input) -> bool | None:
     """None for an empty source."""
-    if source.is_array or is_parquet(source):
+    if source.is_array or _of_large_object(source) is not None or is_parquet(source):
         return False
     first = next(source.peek(), None)
     if first is None:
@@ -141,6 +151,12 @@ def _is_statistics(source: Input) -> bool | None:
         return False
     header = header_of(first[1])  # a table may hold a log in one of its cells
     return header is None or _format_of_columns(header[0]) is None
+
+
+def _of_large_object(source: Input) -> Format | None:
+    """By what stands at its top; None also where its format has no parts."""
+    names = source.large_object
+    return None if names is None else next((f for f in FORMATS if f.begins(names)), None)
 
 
 def _of_array(source: Input, skip_bad_rows: bool) -> Format | None:
@@ -169,6 +185,7 @@ def _of_text(problem: InputError, source: Input, skip_bad_rows: bool) -> Format 
         problem = InputError(problem.place, "", _NO_FORMAT)
     header = header_of(line)
     if header is not None:
+        _refuse(own_table(header[0]), source.name)
         found = _format_of_columns(header[0])
         if found is not None:
             source.table = CsvTable(source, *header)
@@ -190,6 +207,8 @@ def without_strangers(inputs: list[Input]) -> list[Input]:
     strangers: list[Input] = []
     for source in inputs:
         (kept if not source.is_perhaps or _is_known(source) else strangers).append(source)
+        if len(inputs) > 1:
+            source.release()
     texts = Counter(source.path.parent for source in strangers if source.path is not None)
     for source in kept:
         if source.path is not None:
@@ -244,7 +263,7 @@ def _unknown_table(place: str, columns: Sequence[str]) -> InputError:
 
 def _in_spite_of(problem: InputError, source: Input, skip_bad_rows: bool) -> Format | None:
     """The first line is no JSON: one document over several lines, or a bad row to skip."""
-    if next(source.peek())[1].lstrip()[:1] in _JSON_BEGINS:
+    if next(source.peek())[1].lstrip()[:1] in _JSON_BEGINS and source.begins_document():
         try:
             value = decode_outline(source.document(), source.name)
         except InputError:
@@ -258,11 +277,18 @@ def _in_spite_of(problem: InputError, source: Input, skip_bad_rows: bool) -> For
             return _format_of(decode_outline(line, source.name), f"{source.name}:{number}")
         except InputError:
             continue  # this row is bad as well; the reader lists it
-    source.problem = problem
+    cause = f"{problem.cause}; none of the rows looked at, from the first on, is better"
+    source.problem = InputError(problem.place, problem.field, cause)
     return None
 
 
+def _refuse(why: str | None, place: str) -> None:
+    if why is not None:
+        raise InputError(place, "", why)
+
+
 def _format_of(value: object, place: str) -> Format:
+    _refuse(own_json(value), place)
     for known in FORMATS:
         if known.recognises(value):
             return known

@@ -11,7 +11,7 @@ from hitpath.core import InputError
 from hitpath.traces.conversations import Message, iso_seconds
 from hitpath.traces.decode import as_input_error
 from hitpath.traces.request_bodies import Content
-from hitpath.traces.rows import check_seconds, check_tokens
+from hitpath.traces.rows import check_seconds, check_tokens, check_usd
 
 _decoder = cache(msgspec.json.Decoder)
 _STRING, _ANY = msgspec.json.Decoder(str), msgspec.json.Decoder(Any)
@@ -94,6 +94,11 @@ class Fields:
             return iso_seconds(told, names[0], self.place)
         return check_seconds(told, names[0], self.place)
 
+    def usd(self, *names: str) -> float | None:
+        """A cost in USD, as a number or (ClickHouse) as a string of one."""
+        told = self._decoded(_MOMENT, names)
+        return None if told is None else as_usd(told, names[0], self.place)
+
     def start(self, *names: str) -> float:
         """The same, required."""
         found = self.seconds(*names)
@@ -122,6 +127,14 @@ def as_count(told: object, name: str, place: str) -> int | None:
     if type(told) is not int:
         raise InputError(place, name, f"{told!r:.80} is not a number of tokens")
     return check_tokens(told, name, place)
+
+
+def as_usd(told: object, name: str, place: str) -> float:
+    """A cost. Raises InputError for what is none."""
+    try:
+        return check_usd(float(told), name, place)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(place, name, f"{told!r:.80} is no cost in USD") from None
 
 
 def unfolded(value: Any) -> Any:

@@ -35,6 +35,7 @@ class Call:
     why_no_text: str
     replies: list[Message] = field(default_factory=list)
     output_tokens: int | None = None
+    cost_usd: float | None = None
     finish_s: float | None = None
     ttft_s: float | None = None
     session: str | None = None
@@ -109,6 +110,7 @@ class ExportRows:
         number = len(self._builder.rows) + len(self._builder.skipped)
         return Row(
             id=str(number) if call.id is None else call.id,
+            id_may_repeat=call.id is None,
             arrival_s=call.arrival_s,
             prompt=NO_SYMBOLS,
             prompt_tokens=call.counts.prompt or 0,
@@ -121,6 +123,9 @@ class ExportRows:
             context=model_context(call.model),
             reported=call.counts.hit,
             written=call.counts.written,
+            written_1h=call.counts.written_1h,
+            reported_output=call.output_tokens,
+            cost_usd=call.cost_usd,
         )
 
     def build(self) -> Trace:

@@ -11,7 +11,7 @@ import shlex
 import sys
 import weakref
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import IO, cast
 from hitpath.core import InputError, Progress, one_line
 from hitpath.traces.folders import is_log, traces_in
 from hitpath.traces.json_array import elements
+from hitpath.traces.json_document import Part, parts
 
 STDIN = "-"
 _URL = re.compile(r"(?i)https?://.")
@@ -115,7 +116,8 @@ def _told_as_input_error(source: Source, line: list[int]) -> Iterator[None]:
 
 
 class Stream:
-    """The bytes of a source, once: as lines, or (behind `beginning`) as the elements of an array.
+    """The bytes of a source, once: as lines, or (behind `beginning`) as the elements of an array
+    or the parts of large objects.
 
     All raise InputError where the source cannot be opened, read or decompressed.
     """
@@ -152,6 +154,22 @@ class Stream:
             peek = getattr(self._stream(), "peek", None)
             return b"" if peek is None else bytes(peek(_CHUNK_BYTES))
 
+    def can_be_opened_again(self) -> bool:
+        """Whether it is a file, and no pipe."""
+        return self._source.path is not None and self._source.path.is_file()
+
+    def close(self) -> None:
+        """Before its end, if it is open."""
+        if self._opened is not None and self._source.path is not None:
+            self._close()
+
+    def head(self) -> bytes:
+        """The first MiB of a file, which is opened once more for it; nothing of a pipe."""
+        if not self.can_be_opened_again():
+            return b""
+        with _told_as_input_error(self._source, [1]), _open_bytes(self._source) as file:
+            return file.read(_CHUNK_BYTES)
+
     def _raw_lines(self) -> Iterator[bytes]:
         if self._progress is None:
             yield from self._stream()
@@ -177,6 +195,12 @@ class Stream:
         """See json_array.elements."""
         with _told_as_input_error(self._source, [1]):
             yield from elements(self, self._source.name)
+            self._end()
+
+    def parts(self, each: Collection[str], keep: Collection[str]) -> Iterator[Part]:
+        """See json_document.parts."""
+        with _told_as_input_error(self._source, [1]):
+            yield from parts(self, self._source.name, each, keep)
             self._end()
 
     def read(self, size: int) -> bytes:

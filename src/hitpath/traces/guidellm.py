@@ -7,7 +7,9 @@ where it sent one (pictures included), `cached_tokens` (0.8) its cached part. `r
 JSON of the request from 0.6 on (a Python literal in 0.4 and 0.5), with the body that was sent.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +17,8 @@ import msgspec
 
 from hitpath.core import InputError
 from hitpath.traces.client_results import NO_TIME, Result, Results, seconds, span_s, tokens
-from hitpath.traces.conversations import decode_struct, rows_of
+from hitpath.traces.conversations import decode_struct, parts_of
+from hitpath.traces.json_document import Part
 from hitpath.traces.rows import NO_SYMBOLS, Row, TraceBuilder
 from hitpath.traces.sources import Format, Input, ReadOptions
 from hitpath.traces.table import Trace
@@ -26,9 +29,14 @@ _STATES = {
     "errored": "failed requests",
     "incomplete": "requests that were cut off by the end of the run",
 }
+_REQUESTS = frozenset(f"benchmarks[].requests.{state}" for state in ("successful", *_STATES))
+_KEPT = ("benchmarks[].metrics.request_totals",)
+_INDEX = re.compile(r"benchmarks\[(\d+)\]")
 
 
 class _ByStatus(msgspec.Struct, kw_only=True):
+    """Their requests are taken by themselves."""
+
     successful: list[msgspec.Raw] | None = None
     errored: list[msgspec.Raw] | None = None
     incomplete: list[msgspec.Raw] | None = None
@@ -109,51 +117,93 @@ def recognises(value: object) -> bool:
     return isinstance(first, dict) and "requests" in first and "conversations" not in value
 
 
+def begins(names: dict[str, str]) -> bool:
+    """Whether a large object is of this format."""
+    return names.get("benchmarks") == "[" and "conversations" not in names
+
+
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All successful requests of all benchmarks. Raises InputError."""
-    results = Results(NAME, builder, options, "input_metrics.text_tokens", "request_args.body")
-    documents = [(place, text) for source in inputs for place, text in rows_of(source)]
-    reports: list[tuple[str, _Report]] = []
-    for place, text in documents:
-        try:
-            reports.append((place, decode_struct(_report_decoder, text, place)))
-        except InputError as error:
-            builder.reject(error)
-    total = sum(len(report.benchmarks) for _, report in reports)
-    for number, (place, benchmark) in enumerate(_benchmarks(reports)):
-        _take_benchmark(benchmark, place, f"{number}/" if total > 1 else "", results, builder)
-    if total > 1:
-        builder.notes.append(f"{total:,} benchmarks read as one trace, by their times")
+    results = Results(
+        NAME, builder, options, "input_metrics.text_tokens", "request_args.body", inputs
+    )
+    reports = _Reports(builder, results)
+    for source in inputs:
+        for part in parts_of(source, _REQUESTS, _KEPT):
+            reports.take(part)
+    reports.end()
     return results.build(inputs)
 
 
-def _benchmarks(reports: list[tuple[str, _Report]]) -> Iterator[tuple[str, _Benchmark]]:
-    for place, report in reports:
-        for i, benchmark in enumerate(report.benchmarks):
-            yield f"{place}:benchmarks[{i}]", benchmark
+class _Reports:
+    """Takes reports by their parts: requests, and at last what a report says of them."""
+
+    def __init__(self, builder: TraceBuilder, results: Results) -> None:
+        self._builder = builder
+        self._results = results
+        self._num_benchmarks = 0  # of the reports before
+        self._listed: Counter[str] = Counter()  # requests of this one, by their array
+        self._rows: list[tuple[Row, int]] = []
+
+    def take(self, part: Part) -> None:
+        """A request, or the rest of a report."""
+        if not part.array:
+            self._end_report(part)
+            return
+        self._listed[part.path.rpartition("[")[0]] += 1
+        if part.array.endswith(".successful"):
+            self._results.take(partial(self._result, part))
+
+    def _result(self, part: Part) -> Result:
+        result = _result(part.text, f"{part.place}:{part.path}", self._results)
+        self._rows.append((result.row, self._num_benchmarks + _benchmark(part.path)))
+        return result
+
+    def _end_report(self, part: Part) -> None:
+        listed, self._listed = self._listed, Counter()
+        begun = 1 + max(map(_benchmark, listed), default=-1)
+        try:
+            report: _Report = decode_struct(_report_decoder, part.text, part.place)
+        except InputError as error:
+            self._builder.reject(error)
+        else:
+            begun = len(report.benchmarks)
+            for i, benchmark in enumerate(report.benchmarks):
+                name = f"benchmarks[{i}]"
+                self._tell(benchmark, f"{part.place}:{name}", f"{name}.requests", listed)
+        self._num_benchmarks += begun
+
+    def _tell(self, benchmark: _Benchmark, place: str, name: str, listed: Counter[str]) -> None:
+        """What is known of the requests that are not in the trace."""
+        totals = (benchmark.metrics.request_totals if benchmark.metrics else None) or _Totals()
+        for state, what in _STATES.items():
+            left_out = max(listed[f"{name}.{state}"], getattr(totals, state) or 0)
+            self._results.leave_out(what, left_out)
+        kept = listed[f"{name}.successful"]
+        if totals.successful is not None and totals.successful > kept:
+            self._builder.notes.append(
+                f"{place}: a sample of {kept:,} of {totals.successful:,} successful requests is "
+                "in the report; all figures are of the sample"
+            )
+
+    def end(self) -> None:
+        """All reports are read: the requests of several benchmarks get names of their own."""
+        if self._num_benchmarks > 1:
+            for row, number in self._rows:
+                row.id = f"{number}/{row.id}"
+            self._builder.notes.append(
+                f"{self._num_benchmarks:,} benchmarks read as one trace, by their times"
+            )
 
 
-def _take_benchmark(
-    benchmark: _Benchmark, place: str, prefix: str, results: Results, builder: TraceBuilder
-) -> None:
-    requests = benchmark.requests
-    kept = requests.successful or []
-    totals = (benchmark.metrics.request_totals if benchmark.metrics else None) or _Totals()
-    for i, raw in enumerate(kept):
-        at = f"{place}.requests.successful[{i}]"
-        results.take(partial(_result, raw, at, prefix, results))
-    for state, what in _STATES.items():
-        listed = len(getattr(requests, state) or [])
-        results.leave_out(what, max(listed, getattr(totals, state) or 0))
-    if totals.successful is not None and totals.successful > len(kept):
-        builder.notes.append(
-            f"{place}: a sample of {len(kept):,} of {totals.successful:,} successful requests is "
-            "in the report; all figures are of the sample"
-        )
+def _benchmark(path: str) -> int:
+    found = _INDEX.match(path)
+    assert found is not None
+    return int(found[1])
 
 
-def _result(raw: msgspec.Raw, place: str, prefix: str, results: Results) -> Result:
-    request: _Request = decode_struct(_request_decoder, bytes(raw), place)
+def _result(text: bytes, place: str, results: Results) -> Result:
+    request: _Request = decode_struct(_request_decoder, text, place)
     info = request.info or _of_0_3(request)
     timings = info.timings
     begin = timings.resolve_start if timings.request_start is None else timings.request_start
@@ -162,7 +212,8 @@ def _result(raw: msgspec.Raw, place: str, prefix: str, results: Results) -> Resu
     body = _body(request)
     arrival_s = seconds(begin, "info.timings.request_start", place)
     row = Row(
-        id=prefix + (request.request_id or str(results.number)),
+        id=request.request_id or str(results.number),
+        id_may_repeat=not request.request_id,
         arrival_s=NO_TIME if arrival_s is None else arrival_s,
         finish_s=seconds(end, "info.timings.request_end", place),
         prompt=NO_SYMBOLS,
@@ -234,4 +285,4 @@ def _reply(request: _Request) -> str | None:
     return request.output
 
 
-FORMAT = Format(NAME, "GuideLLM benchmarks.json", recognises, read)
+FORMAT = Format(NAME, "GuideLLM benchmarks.json", recognises, read, begins=begins)

@@ -10,6 +10,7 @@ no engine.
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -77,6 +78,7 @@ def _call(rows: ExportRows, found: Counter[str], row: Fields) -> Call | None:
         why_no_text=why_no_text,
         replies=stored_replies(row.json("response_body")) if text is not None else [],
         output_tokens=row.count("completion_tokens") or None,
+        cost_usd=row.usd("costUSD"),  # `cost` is in other units in some versions
         finish_s=_later(row, start_s, "delay_ms"),
         ttft_s=_ttft_s(row),
         session=_property(properties, "helicone-session-id"),
@@ -118,7 +120,7 @@ def _counts_of_usage(usage: dict[str, Any], name: str, place: str) -> Counts:
     details = usage.get("prompt_tokens_details")
     if isinstance(details, dict) and "cache_write_details" in details:
         # Helicone's gateway made this usage: its prompt_tokens leave the writes out, nothing else.
-        return Counts(whole_prompt(told.prompt, 0, told.written), told.hit, told.written)
+        return replace(told, prompt=whole_prompt(told.prompt, 0, told.written))
     return told
 
 

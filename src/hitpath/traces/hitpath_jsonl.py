@@ -10,26 +10,26 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import msgspec
-import numpy as np
 
 from hitpath.core import InputError
 from hitpath.traces.blocks import check_block_size, check_num_ids
 from hitpath.traces.decode import RowDecoder
+from hitpath.traces.hitpath_prompts import LENGTHS, OwnPrompts
 from hitpath.traces.prompts import TextPrompts
 from hitpath.traces.rows import (
-    NO_SYMBOLS,
     Row,
     Symbols,
     TraceBuilder,
     check_seconds,
     check_tokens,
-    symbols_from,
+    check_usd,
 )
-from hitpath.traces.segments import MAX_SEGMENT_TOKENS, SegmentTokens
 from hitpath.traces.sources import Format, Input, ReadOptions, lines_of
 from hitpath.traces.table import Context, Identity, Trace
 
 NAME = "hitpath"
+HOUR_S = 3600
+"""Written tokens that are kept so long are billed as an hour's."""
 
 
 class Reported(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -41,6 +41,8 @@ class Reported(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     cached_by_tier: dict[str, int] | None = None
     cache_write_tokens: int | None = None
     cache_write_ttl_s: int | float | None = None
+    cache_write_1h_tokens: int | None = None
+    output_tokens: int | None = None
     queue_s: int | float | None = None
     lookup_s: int | float | None = None
     prefill_s: int | float | None = None
@@ -78,6 +80,7 @@ class HitpathRow(msgspec.Struct, kw_only=True):
     worker: str | int | None = None
     context: dict[str, str | int | None] | None = None
     model_is_label: bool = False
+    id_may_repeat: bool = False
     unit: Literal["tokens", "bytes"] = "tokens"
     id_scope: str | int | None = None
     clock: str | int | None = None
@@ -90,19 +93,16 @@ class StrictRow(HitpathRow, forbid_unknown_fields=True, kw_only=True):
 
 
 _KINDS = ("tokens", "block_keys", "messages", "prompt", "segments")
-_LENGTHS = "lengths"
-"""The kind of a row that has no prompt field, only `prompt_tokens`."""
 _IDENTITY: dict[str, Identity] = {
-    _LENGTHS: "lengths_only",
+    LENGTHS: "lengths_only",
     "tokens": "tokens",
     "segments": "tokens",
     "block_keys": "chained",
     "messages": "text",
     "prompt": "text",
 }
-_KEY_NAMES: dict[type, str] = {int: "integers", str: "strings"}
 _REPORTED_CHECKS: tuple[tuple[str, Callable[..., object]], ...] = (
-    *((f"{name}_tokens", check_tokens) for name in ("prompt", "cached", "cache_write")),
+    *((name, check_tokens) for name in Reported.__struct_fields__ if name.endswith("_tokens")),
     *((name, check_seconds) for name in Reported.__struct_fields__ if name.endswith("_s")),
 )
 _OUTPUT_OF = {
@@ -151,17 +151,15 @@ class HitpathRows:
     def __init__(self, builder: TraceBuilder, prompts: TextPrompts) -> None:
         self.prompts = prompts
         self._builder = builder
-        self._segments = SegmentTokens()
-        self._scopes: dict[str, int] = {}
+        self._own = OwnPrompts(prompts)
         self._whole = _Whole()
         self._kinds: dict[tuple[bool, ...], str] = {}
         self._contexts: dict[object, Context] = {}
-        self._strings: dict[str, int] = {}
-        self._key_type: type[int | str] | None = None
         self.kind: str | None = None
         self._kind_place = ""
         self.block_size: int | None = None
         self.uncounted = 0
+        self.other_currencies = 0
 
     @property
     def units_agree(self) -> bool:
@@ -173,6 +171,10 @@ class HitpathRows:
     def build(self, name: str) -> Trace:
         """The trace of all rows, with the notes that their kind needs."""
         builder = self._builder
+        if self.other_currencies:
+            builder.notes.append(
+                f"reported.cost is not in USD in {self.other_currencies:,} rows: not used"
+            )
         if self.uncounted:
             builder.notes.append(
                 f"reported.prompt_tokens without reported.counting in {self.uncounted:,} rows: "
@@ -182,7 +184,7 @@ class HitpathRows:
         if identity == "text" and not self.prompts.in_bytes:
             identity = "tokens"
         if self._whole.unit:
-            identity = "text"  # whoever wrote the segments counted bytes
+            identity = "text"  # whoever wrote the rows counted bytes
         if identity == "text":
             builder.notes.append(
                 "no tokenizer: one byte of text stands for one token in every count"
@@ -207,15 +209,18 @@ class HitpathRows:
             own_clocks=self._whole.clock,
             model_is_label=self._whole.model_is_label,
             report_in_other_units=identity == "text",
+            key_names=self._own.key_names,
+            stretches=self._own.stretches() if self.kind == "segments" else None,
         )
 
     def make(self, data: HitpathRow, place: str) -> Row:
         """One row, or InputError."""
         kind = self._kind_of(data, place)
         whole = self._check_whole(data, place)
-        prompt, output = getattr(self, f"_from_{kind}")(data, place)
+        prompt, output = self._own.of(kind, data, place)
         row = Row(
             id=str(data.id),
+            id_may_repeat=data.id_may_repeat,
             arrival_s=self._arrival_s(data, place),
             prompt=prompt,
             prompt_tokens=self._prompt_tokens(data, kind, len(prompt), place),
@@ -230,7 +235,7 @@ class HitpathRows:
             worker=_name(data.worker),
             turn=data.turn,
             context=self._context(data),
-            scope=self._scope(data),
+            scope=_name(data.id_scope),
             clock=_name(data.clock),
             excluded=data.excluded,
         )
@@ -275,7 +280,7 @@ class HitpathRows:
             found = "none" if not kinds else " and ".join(kinds)
             wanted = f"{', '.join(_KINDS)} (or prompt_tokens alone, for lengths only)"
             raise InputError(place, "", f"needs exactly one of {wanted}; has {found}")
-        kind = kinds[0] if kinds else _LENGTHS
+        kind = kinds[0] if kinds else LENGTHS
         text = ("messages", "prompt")
         if self.kind not in (None, kind) and not (kind in text and self.kind in text):
             raise InputError(place, kind, f"{self._kind_place} has {self.kind}: one kind a trace")
@@ -284,7 +289,7 @@ class HitpathRows:
                 raise InputError(place, name, f"does not go with {kind}")
         if data.reply is not None and data.reply_segments is not None:
             raise InputError(place, "reply_segments", "reply stands there too: give one of them")
-        if data.unit == "bytes" and kind != "segments":
+        if data.unit == "bytes" and kind not in ("segments", "tokens"):
             raise InputError(place, "unit", f"does not go with {kind}")
         if data.id_scope is not None and kind != "block_keys":
             raise InputError(place, "id_scope", f"does not go with {kind}")
@@ -321,82 +326,6 @@ class HitpathRows:
             return float(len(self._builder.rows) + len(self._builder.skipped))
         return check_seconds(data.arrival_s, "arrival_s", place)
 
-    def _scope(self, data: HitpathRow) -> int:
-        """Ids without a scope are of one scope, the first."""
-        if data.id_scope is None:
-            return 0
-        return self._scopes.setdefault(str(data.id_scope), len(self._scopes) + 1)
-
-    def _from_tokens(self, data: HitpathRow, place: str) -> tuple[Symbols, Symbols | None]:
-        assert data.tokens is not None
-        output = data.output_ids
-        return (
-            symbols_from(data.tokens, np.uint32, "tokens", place),
-            None if output is None else symbols_from(output, np.uint32, "output_ids", place),
-        )
-
-    def _from_block_keys(self, data: HitpathRow, place: str) -> tuple[Symbols, Symbols | None]:
-        assert data.block_keys is not None
-        output = data.output_block_keys
-        return (
-            self._keys(data.block_keys, "block_keys", place),
-            None if output is None else self._keys(output, "output_block_keys", place),
-        )
-
-    def _keys(self, keys: list[int | str], name: str, place: str) -> Symbols:
-        """Integers as they are; strings numbered as they appear. Not both in one trace."""
-        if keys:
-            wanted = self._key_type or type(keys[0])
-            if set(map(type, keys)) != {wanted}:
-                i, key = next((i, k) for i, k in enumerate(keys) if type(k) is not wanted)
-                cause = f"{key!r}: the trace's other keys are {_KEY_NAMES[wanted]}"
-                raise InputError(place, f"{name}[{i}]", cause)
-            self._key_type = wanted
-        if self._key_type is str:
-            numbers = self._strings
-            keys = [numbers.setdefault(str(key), len(numbers)) for key in keys]
-        return symbols_from(keys, np.uint64, name, place)
-
-    def _from_prompt(self, data: HitpathRow, place: str) -> tuple[Symbols, Symbols | None]:
-        assert data.prompt is not None
-        prompt = self.prompts.prompt(data.prompt, _name(data.session), "prompt", place)
-        return prompt, self._reply(data, False, place)
-
-    def _from_messages(self, data: HitpathRow, place: str) -> tuple[Symbols, Symbols | None]:
-        assert data.messages is not None
-        session = _name(data.session)
-        prompt = self.prompts.chat(data.messages, data.tools, session, "messages", place)
-        return prompt, self._reply(data, True, place)
-
-    def _reply(self, data: HitpathRow, chat: bool, place: str) -> Symbols | None:
-        if data.reply is None:
-            return None
-        return self.prompts.reply(data.reply, chat, "reply", place)
-
-    def _from_segments(self, data: HitpathRow, place: str) -> tuple[Symbols, Symbols | None]:
-        assert data.segments is not None
-        prompt = self._stretches(data.segments, "segments", place)
-        reply = data.reply_segments
-        if data.reply is not None:
-            if data.output_tokens is None:
-                cause = "missing: how long is the reply's segment?"
-                raise InputError(place, "output_tokens", cause)
-            reply = [(data.reply, data.output_tokens)]
-        return prompt, None if reply is None else self._stretches(reply, "reply_segments", place)
-
-    def _stretches(self, parts: list[tuple[str, int]], name: str, place: str) -> Symbols:
-        """Named stretches, one behind the other."""
-        total = 0
-        for i, (_, num_tokens) in enumerate(parts):
-            total += check_tokens(num_tokens, f"{name}[{i}][1]", place)
-        if total > MAX_SEGMENT_TOKENS:
-            raise InputError(place, name, f"more than {MAX_SEGMENT_TOKENS:,} tokens")
-        try:
-            tokens = [self._segments.tokens(stretch, length) for stretch, length in parts]
-        except OverflowError as error:
-            raise InputError(place, name, str(error)) from error
-        return np.concatenate(tokens) if tokens else np.zeros(0, dtype=np.uint32)
-
     def _context(self, data: HitpathRow) -> Context:
         """The same object for rows that say the same."""
         key = (data.model, None if data.context is None else tuple(data.context.items()))
@@ -413,13 +342,8 @@ class HitpathRows:
         return known
 
     @staticmethod
-    def _from_lengths(data: HitpathRow, place: str) -> tuple[Symbols, Symbols | None]:
-        """Nothing to match: the file tells how long the prompts are, not what they are."""
-        return NO_SYMBOLS, None
-
-    @staticmethod
     def _prompt_tokens(data: HitpathRow, kind: str, length: int, place: str) -> int:
-        if kind in ("block_keys", _LENGTHS):
+        if kind in ("block_keys", LENGTHS):
             if data.prompt_tokens is None:
                 raise InputError(place, "prompt_tokens", "missing: needed beside block_keys")
             return check_tokens(data.prompt_tokens, "prompt_tokens", place)
@@ -468,12 +392,20 @@ class HitpathRows:
             for tier, value in reported.cached_by_tier.items():
                 check_tokens(value, f"reported.cached_by_tier.{tier}", place)
             row.tiers = reported.cached_by_tier
-        if reported.cost is not None and not 0 <= reported.cost < float("inf"):
-            raise InputError(place, "reported.cost", f"{reported.cost} is no cost")
+        if reported.cost is not None:
+            check_usd(reported.cost, "reported.cost", place)
+            if reported.currency in (None, "USD"):
+                row.cost_usd = float(reported.cost)
+            else:
+                self.other_currencies += 1
         if reported.counting not in (None, "inclusive", "exclusive"):
             cause = f"{reported.counting!r} is neither inclusive nor exclusive"
             raise InputError(place, "reported.counting", cause)
         row.written = reported.cache_write_tokens
+        row.written_1h = reported.cache_write_1h_tokens
+        if row.written_1h is None and (reported.cache_write_ttl_s or 0) >= HOUR_S:
+            row.written_1h = row.written
+        row.reported_output = reported.output_tokens
         row.ttft_s = None if reported.ttft_s is None else float(reported.ttft_s)
         row.reported = reported.cached_tokens
         if row.reported is None and row.tiers:

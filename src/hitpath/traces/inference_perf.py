@@ -80,7 +80,7 @@ def recognises(value: object) -> bool:
 
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All requests. Raises InputError."""
-    results = Results(NAME, builder, options, "info.input_tokens", "request")
+    results = Results(NAME, builder, options, "info.input_tokens", "request", inputs)
     for source in inputs:
         for place, text in rows_of(source):
             results.take(partial(_result, text, place, str(results.number)))
@@ -103,6 +103,7 @@ def _result(text: bytes, place: str, name: str) -> Result | str:
     start_s = check_seconds(entry.start_time, "start_time", place)
     row = Row(
         id=name,
+        id_may_repeat=True,
         arrival_s=start_s,
         finish_s=check_seconds(entry.end_time, "end_time", place),
         prompt=NO_SYMBOLS,

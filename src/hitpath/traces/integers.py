@@ -5,6 +5,8 @@ three times as much as all the rest of reading. Text that is not a plain list of
 integers goes the slow way through msgspec, which names the entry that is wrong.
 """
 
+from collections.abc import Sequence
+
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from hitpath._jit import kernel
 from hitpath.core import InputError
 from hitpath.traces.decode import as_input_error
+from hitpath.traces.in_sequence import reserved
 from hitpath.traces.rows import symbols_from
 
 _CHUNK_IDS = 1 << 20
@@ -60,6 +63,25 @@ def _parse(text: NDArray[np.uint8], size: int, out: NDArray[np.uint64], first: i
         at = _after_space(text, at + 1)
 
 
+@kernel
+def _parse_all(
+    text: NDArray[np.uint8],
+    ends: NDArray[np.int64],
+    out: NDArray[np.uint64],
+    first: int,
+    counts: NDArray[np.int64],
+) -> int:
+    """`_parse` of lists that stand one behind the other; how much of `out` is filled."""
+    begin = 0
+    for i in range(len(ends)):
+        end = ends[i]
+        counts[i] = _parse(text[begin:end], end - begin, out, first)
+        if counts[i] != _MALFORMED:
+            first += counts[i]
+        begin = end
+    return first
+
+
 class IdParser:
     """Parses id lists into chunks that the rows' arrays are views of.
 
@@ -69,38 +91,59 @@ class IdParser:
     """
 
     def __init__(self, text_bytes: int, passing: bool = False) -> None:
-        self._chunk = np.empty(0 if passing else text_bytes // 2, dtype=np.uint64)
+        self._chunk = reserved(0 if passing else text_bytes // 2, np.uint64)
         self._used = 0
         self._passing = passing
-        self._make_room(_TEXT_BYTES)
+        self._make_text_room(_TEXT_BYTES)
 
-    def _make_room(self, num_bytes: int) -> None:
+    def _make_text_room(self, num_bytes: int) -> None:
         """A copy of the text, for the kernel: an array of every text costs more than copying."""
         self._text = np.empty(num_bytes, dtype=np.uint8)
         self._room = memoryview(self._text)  # type: ignore[arg-type]
 
     def parse(self, text: msgspec.Raw, name: str, place: str) -> NDArray[np.uint64]:
         """The ids, uint64. Raises InputError with the entry that is none."""
-        size = len(text)
-        if size > len(self._text):
-            self._make_room(2 * size)
-        self._room[:size] = text
-        if self._passing:
-            self._used = 0
+        size, chunk = len(text), self._chunk
+        begin = 0 if self._passing else self._used
+        if size > len(self._room):
+            self._make_text_room(2 * size)
         most = size // 2  # an id and its comma or bracket take two bytes at least
-        if self._used + most > len(self._chunk):
-            self._chunk, self._used = np.empty(max(_CHUNK_IDS, most), dtype=np.uint64), 0
-        begin = self._used
-        count = _parse(self._text, size, self._chunk, begin)
+        if begin + most > len(chunk):
+            self._chunk = chunk = np.empty(max(_CHUNK_IDS, most), dtype=np.uint64)
+            begin = 0
+        self._room[:size] = text
+        count = _parse(self._text, size, chunk, begin)
         if count == _MALFORMED:
-            slowly = self._slowly(text, name, place)
+            slowly = self.parse_slowly(text, name, place)
             count = len(slowly)
-            self._chunk[begin : begin + count] = slowly
-        self._used = begin + count
-        return self._chunk[begin : begin + count]
+            chunk[begin : begin + count] = slowly
+        self._used = end = begin + count
+        return chunk[begin:end]
+
+    def parse_all(self, texts: Sequence[msgspec.Raw]) -> list[NDArray[np.uint64] | None]:
+        """The ids of several lists, which takes half the time of each by itself where they are
+        short; None for a text that is for `parse_slowly`."""
+        joined = b"".join(texts)
+        begin = 0 if self._passing else self._used
+        if begin + len(joined) // 2 > len(self._chunk):
+            self._chunk = np.empty(max(_CHUNK_IDS, len(joined) // 2), dtype=np.uint64)
+            begin = 0
+        ends = np.cumsum(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)))
+        counts = np.empty(len(texts), dtype=np.int64)
+        text = np.frombuffer(joined, dtype=np.uint8)
+        self._used = _parse_all(text, ends, self._chunk, begin, counts)
+        found: list[NDArray[np.uint64] | None] = []
+        for count in counts.tolist():
+            if count == _MALFORMED:
+                found.append(None)
+            else:
+                found.append(self._chunk[begin : begin + count])
+                begin += count
+        return found
 
     @staticmethod
-    def _slowly(text: msgspec.Raw, name: str, place: str) -> NDArray[np.uint64]:
+    def parse_slowly(text: msgspec.Raw, name: str, place: str) -> NDArray[np.uint64]:
+        """The ids in an array of their own. Raises InputError with the entry that is none."""
         try:
             values = _decode_list.decode(text)
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:

@@ -13,6 +13,7 @@ from typing import Any
 from hitpath.traces.export_fields import (
     Fields,
     as_count,
+    as_usd,
     first_row,
     prompt_text,
     stored_replies,
@@ -79,6 +80,7 @@ class _Generations:
             why_no_text="input is no prompt that can be read" if stored else "input is not stored",
             replies=stored_replies(row.get(Any, "output")) if text is not None else [],
             output_tokens=output_tokens,
+            cost_usd=_cost_usd(row),
             finish_s=row.seconds("endTime", "end_time"),
             ttft_s=first_s - start_s if first_s is not None and first_s >= start_s else None,
             session=session or trace,
@@ -112,7 +114,10 @@ class _Generations:
             self._unclear += 1
             return Counts(), None
         hit, written = hits[0] if hits else None, sum(writes) if writes else None
-        prompt = Counts(sum(inputs.values()), hit, written)
+        # Anthropic's writes by time to live, where every one of them is told so.
+        hours = [c for n, c in by_ttl.items() if "1h" in n]
+        written_1h = sum(hours) if hours and sum(by_ttl.values()) == written else None
+        prompt = Counts(sum(inputs.values()), hit, written, written_1h)
         return prompt, sum(outputs.values()) if outputs else None
 
     def add_notes(self, builder: TraceBuilder) -> None:
@@ -127,6 +132,16 @@ class _Generations:
                 "keys that are not Langfuse's: it is not known whether input includes the cached "
                 "tokens, so their counts are not used"
             )
+
+
+def _cost_usd(row: Fields) -> float | None:
+    """The whole cost, which Langfuse keeps in USD; of the details only their own total."""
+    for names in (("totalCost", "total_cost"), ("calculatedTotalCost",)):
+        if (told := row.usd(*names)) is not None:
+            return told
+    named = "costDetails" if row.raw("costDetails") else "cost_details"
+    total = row.object(named).get("total")
+    return None if total is None else as_usd(total, f"{named}.total", row.place)
 
 
 FORMAT = Format(NAME, "Langfuse generations", recognises, read)

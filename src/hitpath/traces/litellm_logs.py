@@ -8,6 +8,7 @@ own cache of responses: such a call reached no engine.
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -92,6 +93,7 @@ def _call(rows: ExportRows, row: Fields) -> Call | None:
         why_no_text=why_no_text,
         replies=stored_replies(row.json("response")) if text is not None and whole else [],
         output_tokens=row.count("completion_tokens"),
+        cost_usd=row.usd("response_cost", "spend"),
         finish_s=end_s,
         ttft_s=first_s - start_s if streamed and first_s is not None else None,
         session=row.text("session_id", "trace_id"),
@@ -154,8 +156,8 @@ def _counts(row: Fields, metadata: dict[str, Any]) -> Counts:
     for name, usage in usages.items():
         if isinstance(usage, dict) and usage and found.hit is None and found.written is None:
             told = counts_of(converted(usage, Usage, name, row.place), row.place)
-            found = Counts(found.prompt or told.prompt, told.hit, told.written)
-    return Counts(row.count("prompt_tokens") or found.prompt or None, found.hit, found.written)
+            found = replace(told, prompt=found.prompt or told.prompt)
+    return replace(found, prompt=row.count("prompt_tokens") or found.prompt or None)
 
 
 FORMAT = Format(NAME, "LiteLLM spend logs and callback payloads", recognises, read)

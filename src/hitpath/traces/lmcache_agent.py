@@ -8,6 +8,7 @@ import msgspec
 from hitpath.core import InputError
 from hitpath.traces.conversations import build_text
 from hitpath.traces.decode import RowDecoder
+from hitpath.traces.in_sequence import sequence_for
 from hitpath.traces.prompts import TextPrompts
 from hitpath.traces.rows import Row, TraceBuilder, check_seconds
 from hitpath.traces.sources import Format, Input, ReadOptions, lines_of
@@ -37,7 +38,7 @@ def recognises(value: object) -> bool:
 
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All rows. Raises InputError."""
-    prompts = TextPrompts(options.tokenizer)
+    prompts = TextPrompts(options.tokenizer, sequence_for(builder, inputs))
     decoder = RowDecoder(LmcacheRow, _Strict, builder.ignored_fields)
 
     def make_row(line: bytes, place: str) -> Row:
@@ -49,6 +50,7 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
             output = prompts.reply(data.output, False, "output", place)
         return Row(
             id=str(len(builder.rows) + len(builder.skipped)),
+            id_may_repeat=True,
             arrival_s=_seconds(data.timestamp, place),
             prompt=prompt,
             prompt_tokens=len(prompt),

@@ -71,8 +71,9 @@ class _MappedRows:
 
     def _pairs_of_table(self, place: str, columns: tuple[str, ...]) -> tuple[Pair, ...]:
         pairs = self._mapping.with_own(columns)
+        known = frozenset(columns)
         for pair in pairs:
-            if pair.theirs is not None and pair.theirs not in columns:
+            if pair.theirs is not None and pair.theirs not in known:
                 shown = ", ".join(columns[:_MOST_NAMES])
                 raise InputError(place, pair.ours, f"no column {pair.theirs!r}; columns: {shown}")
         read = {pair.theirs for pair in pairs}
@@ -86,7 +87,9 @@ class _MappedRows:
         row: dict[str, Any] = {"arrival_s": None}
         for pair in pairs:
             pair.put(pair.value if pair.theirs is None else values[pair.theirs], row, place)
-        row.setdefault("id", str(len(self._builder.rows) + len(self._builder.skipped)))
+        if "id" not in row:
+            row["id"] = str(len(self._builder.rows) + len(self._builder.skipped))
+            row["id_may_repeat"] = True
         try:
             data = msgspec.convert(row, StrictRow)
         except (msgspec.MsgspecError, RecursionError) as error:

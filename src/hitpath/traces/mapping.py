@@ -56,6 +56,7 @@ _FIELDS: dict[str, Convert] = {
     "worker": label,
     "context": json_value,
     "model_is_label": flag,
+    "id_may_repeat": flag,
     "unit": text,
     "id_scope": label,
     "clock": label,
@@ -174,6 +175,10 @@ def parse_mapping(typed: Sequence[str]) -> Mapping | None:
 def _parse(words: str) -> tuple[str, Pair | None]:
     ours, sign, theirs = words.partition("=")
     option = f"{_OPTION} {words}"
+    try:
+        words.encode()
+    except UnicodeEncodeError as error:
+        raise SettingError(option, "is not UTF-8") from error
     if not sign or not ours or theirs == "=":
         raise SettingError(option, "is not ours=theirs, ours=theirs:unit, ours==value or ours=")
     convert = converter_of(ours)

@@ -19,6 +19,8 @@ _LIKELY = (
     ),
     ("reported.cached_tokens", re.compile(r"cache", re.IGNORECASE)),
 )
+_LONGEST = 200
+"""Characters of a name that are looked at: `.*` behind each word takes the square of them."""
 _ENDS_IN_UNIT = re.compile(r"_(ms|us|ns)$", re.IGNORECASE)
 
 
@@ -27,13 +29,13 @@ def example_for(columns: Sequence[str]) -> str:
     free = [name for name in columns if name]
     words = []
     for ours, like in _LIKELY:
-        found = next((name for name in free if like.search(name)), None)
+        found = next((name for name in free if like.search(name[:_LONGEST])), None)
         if found is None:
             if ours in ("arrival_s", "prompt_tokens"):
                 words.append(f"--map {ours}=COLUMN")
             continue
         free.remove(found)
-        unit = _ENDS_IN_UNIT.search(found) if ours == "arrival_s" else None
+        unit = _ENDS_IN_UNIT.search(found[-3:]) if ours == "arrival_s" else None
         theirs = found if unit is None else f"{found}:{unit[1].lower()}"
         words.append(f"--map {shlex.quote(f'{ours}={theirs}')}")
     return " ".join(words)

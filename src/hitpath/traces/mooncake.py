@@ -4,7 +4,7 @@ The last id may stand for a partial block. The file names no block size: 512 whe
 it, else what they do fit (or what `--block-size` or a `block_size` field in the rows says).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import msgspec
@@ -25,6 +25,7 @@ from hitpath.traces.sources import Format, Input, ReadOptions, lines_of
 from hitpath.traces.table import Ints, Trace
 
 NAME = "mooncake"
+_BATCH_BYTES = 1 << 16  # of rows whose ids are parsed in one go
 
 
 class MooncakeRow(msgspec.Struct, kw_only=True):
@@ -54,29 +55,57 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
     builder.prompts_in_sequence = True
     told: dict[int, str] = {}
 
-    def make_row(line: bytes, place: str) -> Row:
-        data = decoder.decode(line, place)
+    def make_row(data: MooncakeRow | InputError, place: str) -> Row:
+        if isinstance(data, InputError):
+            raise data
+        prompt = next(lists)
+        if prompt is None:
+            prompt = ids.parse_slowly(data.hash_ids, "hash_ids", place)
         if data.block_size is not None:
             told.setdefault(data.block_size, place)
-        session = data.session_id
+        session, output = data.session_id, data.output_length
+        if output is not None:
+            check_tokens(output, "output_length", place)
         return Row(
             id=str(len(builder.rows) + len(builder.skipped)),
+            id_may_repeat=True,
             arrival_s=check_seconds(data.timestamp, "timestamp", place) / 1000,
-            prompt=ids.parse(data.hash_ids, "hash_ids", place),
+            prompt=prompt,
             prompt_tokens=check_tokens(data.input_length, "input_length", place),
-            output_tokens=None
-            if data.output_length is None
-            else check_tokens(data.output_length, "output_length", place),
+            output_tokens=output,
             session=None if session is None else str(session),
         )
 
-    for place, line in lines_of(inputs):
-        builder.attempt(partial(make_row, line, place), place)
+    for batch in _batches(lines_of(inputs)):
+        rows = [_decoded(decoder, line, place) for place, line in batch]
+        lists = iter(ids.parse_all([row.hash_ids for row in rows if isinstance(row, MooncakeRow)]))
+        for (place, _), row in zip(batch, rows, strict=True):
+            builder.attempt(partial(make_row, row, place), place)
     num_ids = np.array([row.num_ids for row in builder.rows], dtype=np.int64)
     tokens = np.array([row.prompt_tokens for row in builder.rows], dtype=np.int64)
     size = _block_size(num_ids, tokens, told, options.block_size)
     _check_rows(builder, num_ids, tokens, size)
     return builder.build(NAME, "chained", size)
+
+
+def _batches(lines: Iterator[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
+    batch: list[tuple[str, bytes]] = []
+    num_bytes = 0
+    for place, line in lines:
+        batch.append((place, line))
+        num_bytes += len(line)
+        if num_bytes >= _BATCH_BYTES:
+            yield batch
+            batch, num_bytes = [], 0
+    if batch:
+        yield batch
+
+
+def _decoded(decoder: RowDecoder[MooncakeRow], line: bytes, place: str) -> MooncakeRow | InputError:
+    try:
+        return decoder.decode(line, place)
+    except InputError as error:
+        return error
 
 
 def _block_size(num_ids: Ints, tokens: Ints, told: dict[int, str], asked: int | None) -> int:

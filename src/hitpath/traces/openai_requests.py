@@ -18,6 +18,7 @@ import numpy as np
 from hitpath.core import InputError
 from hitpath.traces.conversations import Clock, build_text, rows_of
 from hitpath.traces.decode import RowDecoder
+from hitpath.traces.in_sequence import sequence_for
 from hitpath.traces.prompts import TextPrompts
 from hitpath.traces.request_bodies import (
     Content,
@@ -116,7 +117,7 @@ def recognises(value: object) -> bool:
 
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All rows. Raises InputError."""
-    prompts = TextPrompts(options.tokenizer)
+    prompts = TextPrompts(options.tokenizer, sequence_for(builder, inputs))
     rows = _Requests(builder, prompts)
     for source in inputs:
         for place, text in rows_of(source):
@@ -156,6 +157,7 @@ class _Requests:
         prompt = self._prompt(body, session, prefix, place)
         row = Row(
             id=str(number) if around.custom_id is None else str(around.custom_id),
+            id_may_repeat=around.custom_id is None,
             arrival_s=self.clock.arrival_s(time, "timestamp", place),
             prompt=prompt,
             prompt_tokens=len(prompt),

@@ -7,21 +7,29 @@ reported counts are known (otel_usage.py). OTLP times are nanoseconds; others ar
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from hitpath.core import InputError
 from hitpath.traces.conversations import answer, build_text, plain_tools, rows_of
+from hitpath.traces.in_sequence import sequence_for
 from hitpath.traces.otel_blocks import as_chat, as_tool
 from hitpath.traces.otel_messages import INPUT, Call, call_of
 from hitpath.traces.otel_older import older_call_of
-from hitpath.traces.otel_spans import Attributes, Span, decode_span, spans_of
+from hitpath.traces.otel_spans import (
+    ARRAYS,
+    Attributes,
+    Span,
+    check_rest,
+    decode_span,
+    spans_of,
+)
 from hitpath.traces.otel_usage import first_token_s, has_usage, input_name, usage_of
 from hitpath.traces.prompts import TextPrompts
 from hitpath.traces.rows import NO_SYMBOLS, Row, Symbols, TraceBuilder
 from hitpath.traces.sources import Format, Input, ReadOptions
-from hitpath.traces.table import Context, Trace
+from hitpath.traces.table import Trace, model_context
 
 NAME = "otel-genai"
 _CALLS = ("chat", "text_completion", "generate_content", "completion")
@@ -53,19 +61,41 @@ def recognises(value: object) -> bool:
     return "attributes" in value and bool({"span_id", "spanId", "context"} & value.keys())
 
 
+def begins(names: dict[str, str]) -> bool:
+    """Whether a large object is a document of spans."""
+    in_spans = names.get("spans") == "[" and "messages" not in names
+    return names.get("resourceSpans") == "[" or in_spans
+
+
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All spans that call a model. Raises InputError."""
-    spans = _Spans(builder, TextPrompts(options.tokenizer))
+    spans = _Spans(builder, TextPrompts(options.tokenizer, sequence_for(builder, inputs)))
     for source in inputs:
+        if source.large_object is not None:
+            _read_large(source, builder, spans)
+            continue
         for place, text in rows_of(source):
             try:
                 found = list(spans_of(text, place))
             except InputError as error:
                 builder.reject(error)
                 continue
-            for path, raw in found:
-                spans.offer(raw, path, place)
+            for path, raw, decoded in found:
+                spans.offer(raw, partial(decode_span, raw, path, place, decoded))
     return spans.build()
+
+
+def _read_large(source: Input, builder: TraceBuilder, spans: "_Spans") -> None:
+    """A document that need not stand in memory."""
+    for part in source.parts(ARRAYS, ()):
+        try:
+            if part.array:
+                path = f"{part.path}."
+                spans.offer(part.text, partial(decode_span, part.text, path, part.place))
+            else:
+                check_rest(part.text, part.place)
+        except InputError as error:
+            builder.reject(error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +127,10 @@ class _Spans:
         self._with_messages = False
         self._waiting: list[_Waiting] = []
 
-    def offer(self, raw: bytes, path: str, place: str) -> None:
-        """A span, as a row if it calls a model."""
+    def offer(self, raw: bytes, decode: Callable[[], Span]) -> None:
+        """A span, as a row if it calls a model. raw: its JSON; decode: raises InputError."""
         try:
-            span = decode_span(raw, path, place)
+            span = decode()
             kind = next((v for n in _KINDS if (v := span.attributes.get(n)) is not None), None)
             may_be_one = kind in _CALLS or (kind is None and b"gen_ai." in raw)
             call = (call_of(span) or older_call_of(span)) if may_be_one else None
@@ -111,11 +141,11 @@ class _Spans:
             self._with_messages = True
             self._reject_waiting()
             make = partial(self._row, span, call)
-            self._builder.attempt(make, place, self._prompts.comparable)
+            self._builder.attempt(make, span.place, self._prompts.comparable)
         elif kind in _CALLS and _tells_only_its_error(span.attributes):
             self._counts[_FAILED] += 1
         elif kind in _CALLS or (kind is None and has_usage(span.attributes)):
-            self._waiting.append(_Waiting(place, span.at + INPUT, _lengths(span)))
+            self._waiting.append(_Waiting(span.place, span.at + INPUT, _lengths(span)))
             if self._with_messages:
                 self._reject_waiting()
         else:
@@ -190,7 +220,7 @@ def _started(span: Span) -> Row:
         prompt_tokens=0,
         session=_text(span, "gen_ai.conversation.id") or trace,
         model=model,
-        context=Context(model=model),
+        context=model_context(model),
         ttft_s=first_token_s(span),
     )
 
@@ -218,4 +248,4 @@ def _text(span: Span, name: str) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-FORMAT = Format(NAME, "OpenTelemetry GenAI spans", recognises, read)
+FORMAT = Format(NAME, "OpenTelemetry GenAI spans", recognises, read, begins=begins)

@@ -17,6 +17,7 @@ from hitpath.traces.otel_spans import Attributes, Span
 INPUT, OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
 SYSTEM, TOOLS = "gen_ai.system_instructions", "gen_ai.tool.definitions"
 _DETAILS = "gen_ai.client.inference.operation.details"
+_ROLE_AND_PARTS = {"role", "parts"}
 
 
 @dataclass(slots=True)
@@ -74,7 +75,7 @@ def _json_of(attributes: Attributes, name: str, at: str, place: str) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return decode_any(value.encode(), place)
+        return decode_any(value, place)
     except UnicodeEncodeError as error:
         raise InputError(place, at + name, "not valid Unicode") from error
     except InputError as error:
@@ -92,10 +93,19 @@ def _messages(attributes: Attributes, name: str, at: str, place: str) -> list[Me
 
 def as_recorded(message: Message) -> Message:
     """With `parts` (role, parts) as `content` (role, content)."""
+    if message.keys() == _ROLE_AND_PARTS and (text := _only_text(message["parts"])) is not None:
+        return {"role": message["role"], "content": text}
     rest = {k: v for k, v in message.items() if k not in ("parts", "finish_reason")}
     return plain_message(
         {**rest, "content": _parts(message["parts"])} if "parts" in message else rest
     )
+
+
+def _only_text(parts: Any) -> str | None:
+    if not isinstance(parts, list) or len(parts) != 1 or not isinstance(parts[0], dict):
+        return None
+    text = parts[0].get("content")
+    return text if isinstance(text, str) and parts[0].get("type") == "text" else None
 
 
 def _parts(parts: Any) -> Any:

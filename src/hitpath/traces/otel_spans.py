@@ -13,6 +13,8 @@ from hitpath.traces.conversations import decode_struct, iso_seconds
 from hitpath.traces.rows import check_seconds
 
 Attributes = dict[str, Any]
+ARRAYS = frozenset({"resourceSpans[].scopeSpans[].spans", "spans"})
+"""Where spans stand in a document of them."""
 _NANOSECONDS = 1e9
 
 
@@ -56,25 +58,46 @@ class _Resource(msgspec.Struct):
 
 
 class _Document(msgspec.Struct):
+    """A document of spans; what stands beside them is not read."""
+
     resources: list[_Resource] | None = msgspec.field(default=None, name="resourceSpans")
     spans: list[msgspec.Raw] | None = None
 
 
-_document, _span = msgspec.json.Decoder(_Document), msgspec.json.Decoder(_Span)
+class _Row(_Span, kw_only=True):
+    """A span, mostly, else a document of them."""
+
+    resources: list[_Resource] | None = msgspec.field(default=None, name="resourceSpans")
+    spans: list[msgspec.Raw] | None = None
+
+
+_row, _span = msgspec.json.Decoder(_Row), msgspec.json.Decoder(_Span)
+_document = msgspec.json.Decoder(_Document)
 _events = msgspec.json.Decoder(list[_Event] | None)
 
 
-def spans_of(text: bytes, place: str) -> Iterator[tuple[str, bytes]]:
-    """(path in the document, the span's JSON). Raises InputError."""
-    document: _Document = decode_struct(_document, text, place)
-    if document.resources is None and document.spans is None:
-        yield "", text
-    for i, raw in enumerate(document.spans or []):
-        yield f"spans[{i}].", bytes(raw)
-    for r, resource in enumerate(document.resources or []):
+def spans_of(text: bytes, place: str) -> Iterator[tuple[str, bytes, _Span | None]]:
+    """(path in the document, the span's JSON, the span where it is decoded already). Raises
+    InputError."""
+    try:
+        row: _Row | _Document = decode_struct(_row, text, place)
+    except InputError:
+        row = decode_struct(_document, text, place)
+    if row.resources is None and row.spans is None:
+        yield "", text, row if isinstance(row, _Span) else None
+    for i, raw in enumerate(row.spans or []):
+        yield f"spans[{i}].", bytes(raw), None
+    for r, resource in enumerate(row.resources or []):
         for s, scope in enumerate(resource.scopes):
             for i, raw in enumerate(scope.spans):
-                yield f"resourceSpans[{r}].scopeSpans[{s}].spans[{i}].", bytes(raw)
+                yield f"resourceSpans[{r}].scopeSpans[{s}].spans[{i}].", bytes(raw), None
+
+
+def check_rest(text: bytes, place: str) -> None:
+    """Raise InputError unless this is a document whose spans have been taken out."""
+    rest: _Document = decode_struct(_document, text, place)
+    if rest.resources is None and rest.spans is None:
+        raise InputError(place, "resourceSpans", "missing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +151,10 @@ class Span:
         return _seconds(read.end_time, read.otlp_end, f"{self.path}end_time", self.place)
 
 
-def decode_span(raw: bytes, path: str, place: str) -> Span:
-    """Raises InputError."""
+def decode_span(raw: bytes, path: str, place: str, span: _Span | None = None) -> Span:
+    """span: what `spans_of` has decoded. Raises InputError."""
     try:
-        span: _Span = decode_struct(_span, raw, place)
+        span = span or decode_struct(_span, raw, place)
     except InputError as error:
         raise InputError(place, f"{path}{error.field}".rstrip("."), error.cause) from error
     return Span(_plain(span.attributes, f"{path}attributes", place), place, path, span)

@@ -12,6 +12,7 @@ from hitpath.text.incremental import TurnTokenizer
 from hitpath.text.tokenizer import ByteTokenizer, RenderError, TextTokenizer, Tokens
 
 if TYPE_CHECKING:
+    from hitpath.traces.in_sequence import InSequence
     from hitpath.traces.table import Identity, Symbols
 
 S = TypeVar("S")
@@ -23,13 +24,15 @@ class TextPrompts:
     """Prompts and replies of one trace as token ids (or bytes as uint8, without a tokenizer).
 
     in_bytes: whether a byte stands for a token, so that reported counts cannot be compared.
+    sequence: where prompts in bytes are put, in the order of the rows; None for anywhere.
     """
 
-    def __init__(self, tokenizer: TextTokenizer) -> None:
+    def __init__(self, tokenizer: TextTokenizer, sequence: "InSequence | None" = None) -> None:
         self.in_bytes = isinstance(tokenizer, ByteTokenizer)
         self.identity: Identity = "text" if self.in_bytes else "tokens"
         self.tokenizer = tokenizer
         self._turns = TurnTokenizer(tokenizer)
+        self.of_bytes = symbols_of_bytes if sequence is None else sequence.add
 
     def comparable(self) -> bool:
         """Whether counts that an engine reported are in the unit of these prompts."""
@@ -38,7 +41,7 @@ class TextPrompts:
     def prompt(self, text: str, session: str | None, field: str, place: str) -> "Symbols":
         """A completion prompt, in the frame that the tokenizer's model expects."""
         if self.in_bytes:
-            return _told(lambda: symbols_of_bytes(text.encode()), field, place)
+            return _told(lambda: self.of_bytes(text.encode()), field, place)
         head, tail = self.tokenizer.prompt_frame
         tokens = self._encoded(lambda: text, session, field, place)
         return np.concatenate([head, tokens, tail]) if len(head) or len(tail) else tokens
@@ -55,9 +58,7 @@ class TextPrompts:
         """A chat request up to the head of the reply. names: where each message stands in the
         row, for errors; None for `field[0]`, `field[1]` and so on."""
         if self.in_bytes:
-            return _told(
-                lambda: symbols_of_bytes(as_bytes.render_chat(messages, tools)), field, place
-            )
+            return _told(lambda: self.of_bytes(as_bytes.render_chat(messages, tools)), field, place)
         try:
             return self._encoded(
                 lambda: self.tokenizer.render_chat(messages, tools), session, field, place

@@ -13,11 +13,12 @@ from functools import partial
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from hitpath.core import InputError
 from hitpath.traces.decode import RowDecoder
 from hitpath.traces.rows import Row, Symbols, TraceBuilder, check_seconds, check_tokens
-from hitpath.traces.segments import MAX_SEGMENT_TOKENS, SegmentTokens
+from hitpath.traces.segments import MAX_SEGMENT_TOKENS, SegmentTokens, Stretches
 from hitpath.traces.sources import Format, Input, ReadOptions, lines_of
 from hitpath.traces.table import Trace
 
@@ -31,6 +32,7 @@ COMPONENTS = {
 }
 """Component -> the field that holds its ids in the length table, in the order of the prompt."""
 
+_MOST_KNOWN_TOKENS = 1 << 24
 _NUMBER = re.compile(r"\d{1,13}(\.\d{1,9})?")
 
 
@@ -54,9 +56,6 @@ class RagRow(msgspec.Struct, kw_only=True):
 
 class _Strict(RagRow, forbid_unknown_fields=True, kw_only=True):
     pass
-
-
-_any_row = msgspec.json.Decoder(RagRow)
 
 
 class LengthRow(msgspec.Struct, kw_only=True):
@@ -89,12 +88,16 @@ def recognises(value: object) -> bool:
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """The tables, then all rows. Raises InputError."""
     lengths = _Lengths(builder)
-    waiting: list[tuple[str, bytes]] = []
+    decoder = RowDecoder(RagRow, _Strict, builder.ignored_fields)
+    waiting: list[tuple[str, RagRow | InputError]] = []
     for place, line in lines_of(inputs):
         if b'"token_length"' in line:
             lengths.add(line, place)
-        else:
-            waiting.append((place, line))
+            continue
+        try:
+            waiting.append((place, decoder.decode(line, place)))
+        except InputError as error:
+            waiting.append((place, error))
     names = ", ".join(i.name for i in inputs)
     if not waiting:
         raise InputError(
@@ -102,15 +105,15 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
         )
     rows = _RagRows(builder, lengths)
     rows.check_tables(waiting, names)
-    for place, line in waiting:
-        builder.attempt(partial(rows.make, line, place), place)
+    for place, data in waiting:
+        builder.attempt(partial(rows.make, data, place), place)
     if rows.differing:
         told, counted = rows.told, rows.counted
         builder.notes.append(
             f"input_length is not the sum of the components in {rows.differing:,} rows: together "
             f"{told:,} tokens there, {counted:,} in the components; the components are counted"
         )
-    return builder.build(NAME, "tokens", None)
+    return builder.build(NAME, "tokens", None, stretches=rows.stretches())
 
 
 class _Lengths:
@@ -157,33 +160,37 @@ class _RagRows:
 
     def __init__(self, builder: TraceBuilder, lengths: _Lengths) -> None:
         self._builder = builder
-        self._decoder = RowDecoder(RagRow, _Strict, builder.ignored_fields)
         self._lengths = lengths
         self._segments = SegmentTokens()
+        self._contents: dict[str, NDArray[np.uint32]] = {}
+        self._num_tokens = 0  # of `_contents`
         self.differing = self.told = self.counted = 0
 
-    def check_tables(self, waiting: Sequence[tuple[str, bytes]], names: str) -> None:
+    def stretches(self) -> Stretches:
+        """The contents by their names, `component:id`."""
+        return self._segments.stretches()
+
+    def check_tables(self, waiting: Sequence[tuple[str, RagRow | InputError]], names: str) -> None:
         """InputError that names every table that the rows need and that was not given."""
         absent, needed = self._lengths.absent, set[str]()
-        for _, line in waiting if absent else ():
-            try:
-                ids = _any_row.decode(line).hash_ids
-            except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-                continue  # told when the row is made
-            needed |= {component for component in absent if getattr(ids, component)}
+        for _, data in waiting if absent else ():
+            if isinstance(data, RagRow):  # else told when the row is made
+                needed |= {component for component in absent if getattr(data.hash_ids, component)}
         if needed:
             wanted = [f"{COMPONENTS[c]} ({c})" for c in COMPONENTS if c in needed]
             cause = f"length tables missing: {', '.join(wanted)}; give those files with the trace"
             raise InputError(names, "hash_ids", cause)
 
-    def make(self, line: bytes, place: str) -> Row:
+    def make(self, data: RagRow | InputError, place: str) -> Row:
         """One row, or InputError."""
-        data = self._decoder.decode(line, place)
+        if isinstance(data, InputError):
+            raise data
         prompt = self._prompt(data.hash_ids, place)
         arrival_s = _seconds(data.timestamp, place)
         output = data.output_length
         row = Row(
             id=str(len(self._builder.rows) + len(self._builder.skipped)),
+            id_may_repeat=True,
             arrival_s=arrival_s,
             prompt=prompt,
             prompt_tokens=len(prompt),
@@ -207,10 +214,21 @@ class _RagRows:
         if sum(length for _, length in contents) > MAX_SEGMENT_TOKENS:
             raise InputError(place, "hash_ids", f"more than {MAX_SEGMENT_TOKENS:,} tokens")
         try:
-            parts = [self._segments.tokens(name, length) for name, length in contents]
+            parts = [self._tokens_of(name, length) for name, length in contents]
         except OverflowError as error:
             raise InputError(place, "hash_ids", str(error)) from error
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint32)
+
+    def _tokens_of(self, name: str, length: int) -> NDArray[np.uint32]:
+        """The tokens of a content, which is often in one prompt after the other."""
+        known = self._contents.get(name)
+        if known is None:
+            if self._num_tokens > _MOST_KNOWN_TOKENS:
+                self._contents.clear()
+                self._num_tokens = 0
+            known = self._contents[name] = self._segments.tokens(name, length)
+            self._num_tokens += length
+        return known
 
 
 def _seconds(value: str | int | float, place: str) -> float:

@@ -31,6 +31,12 @@ class Details(msgspec.Struct, kw_only=True):
     cache_creation_tokens: int | None = None
 
 
+class Writes(msgspec.Struct, kw_only=True):
+    """Anthropic's tokens written, by time to live."""
+
+    ephemeral_1h_input_tokens: int | None = None
+
+
 class Usage(msgspec.Struct, kw_only=True):
     """Token counts of OpenAI chat, OpenAI responses, Anthropic, Bedrock's Converse (`inputTokens`,
     the cached ones apart as Anthropic's; botocore, bedrock-runtime TokenUsage), or Gemini
@@ -43,6 +49,12 @@ class Usage(msgspec.Struct, kw_only=True):
     total_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
+    cache_creation: Writes | None = None
+    completion_tokens: int | None = None
+    output_tokens: int | None = None
+    converse_output: int | None = msgspec.field(default=None, name="outputTokens")
+    gemini_output: int | None = msgspec.field(default=None, name="candidatesTokenCount")
+    gemini_thoughts: int | None = msgspec.field(default=None, name="thoughtsTokenCount")
     converse_input: int | None = msgspec.field(default=None, name="inputTokens")
     converse_read: int | None = msgspec.field(default=None, name="cacheReadInputTokens")
     converse_written: int | None = msgspec.field(default=None, name="cacheWriteInputTokens")
@@ -158,13 +170,16 @@ class Counts:
     prompt: int | None = None
     hit: int | None = None
     written: int | None = None
+    written_1h: int | None = None
+    output: int | None = None
 
 
 def counts_of(usage: Usage, place: str) -> Counts:
     """Cached and written tokens, and the whole prompt where the names of the counts tell what
     they include. Raises InputError for what is no count."""
     details = usage.prompt_tokens_details or usage.input_tokens_details or Details()
-    for told in (usage, details):
+    writes = usage.cache_creation or Writes()
+    for told in (usage, details, writes):
         for name, encoded in zip(
             told.__struct_fields__, told.__struct_encode_fields__, strict=True
         ):
@@ -191,7 +206,11 @@ def counts_of(usage: Usage, place: str) -> Counts:
             prompt = whole_prompt(usage.input_tokens, usage.cache_read_input_tokens, written)
     if prompt is None:
         prompt = whole_prompt(usage.converse_input, usage.converse_read, usage.converse_written)
-    return Counts(prompt, hit, written)
+    output = _first(usage.completion_tokens, usage.output_tokens, usage.converse_output)
+    if output is None and usage.gemini_output is not None:
+        # Google bills thoughts as output, and counts them beside the candidates.
+        output = usage.gemini_output + (usage.gemini_thoughts or 0)
+    return Counts(prompt, hit, written, writes.ephemeral_1h_input_tokens, output)
 
 
 def _first(*told: int | None) -> int | None:
@@ -202,3 +221,4 @@ def take_usage(row: Row, usage: Usage, place: str) -> None:
     """The counts of a response as the row's reported ones."""
     counts = counts_of(usage, place)
     row.reported_prompt, row.reported, row.written = counts.prompt, counts.hit, counts.written
+    row.written_1h, row.reported_output = counts.written_1h, counts.output

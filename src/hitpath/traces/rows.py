@@ -16,13 +16,16 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from hitpath.core import ABSENT, MAX_TOKENS, InputError
+from hitpath.core import ABSENT, MAX_TOKENS, InputError, printable
+from hitpath.traces.partial_ids import mark_partial_ids
+from hitpath.traces.problems import Problem, SkippedSoFar
 from hitpath.traces.sampling import Sampler
+from hitpath.traces.segments import Stretches
 from hitpath.traces.table import (
     Context,
     Identity,
     Labels,
-    Problem,
+    Names,
     Runs,
     Thinned,
     Trace,
@@ -33,6 +36,10 @@ from hitpath.traces.table import Symbols as Symbols
 
 DEFAULT_BLOCK_SIZE = 16
 MAX_SECONDS = 1e12
+MOST_TIERS = 64
+MOST_NAMED = 20
+"""Fields that are not read, a note each."""
+MAX_USD = 1e9
 _TOKEN_LIMIT = 1 << 32
 
 NO_CONTEXT = Context()
@@ -43,13 +50,17 @@ NO_SYMBOLS: Symbols = np.zeros(0, dtype=np.uint64)
 
 class Row(msgspec.Struct, gc=False):
     """One request. `prompt` and `output`: symbols; None = the file does not have them.
+    `id_may_repeat`: the file gives no id (then it is made of the row's number), or none that
+    stands once; where it is taken, a number comes behind it. `scope`: within which block ids
+    mean the same, None for the one without a name.
 
     `reported`: hit tokens that the engine told; `reported_prompt`: its count of the whole
     prompt, cached tokens included; `tiers`: the hit by tier; `written`: tokens that a provider
-    says it wrote into its cache (within the prompt, beside the hit); `ttft_s`: seconds to the
-    first token. None is "not told", never 0. `clock`: whose clock the times are of, where
-    requests have clocks of their own; `excluded`: why the row must leave all sums, where the
-    file itself says so.
+    says it wrote into its cache (within the prompt, beside the hit), `written_1h` of them for an
+    hour; `reported_output`: its count of the output; `cost_usd`: what the request is said to
+    have cost; `ttft_s`: seconds to the first token. None is "not told", never 0. `clock`: whose
+    clock the times are of, where requests have clocks of their own; `excluded`: why the row must
+    leave all sums, where the file itself says so.
     """
 
     id: str
@@ -65,16 +76,20 @@ class Row(msgspec.Struct, gc=False):
     worker: str | None = None
     turn: int | None = None
     context: Context = NO_CONTEXT
-    scope: int = 0
+    scope: str | None = None
     reported: int | None = None
     reported_prompt: int | None = None
     tiers: Mapping[str, int] = NO_TIERS
     written: int | None = None
+    written_1h: int | None = None
+    reported_output: int | None = None
+    cost_usd: float | None = None
     ttft_s: float | None = None
     clock: str | None = None
     excluded: str | None = None
     num_ids: int = 0
     last_kept: bool = True
+    id_may_repeat: bool = False
 
 
 def symbols_from(values: list[Any], dtype: type, name: str, place: str) -> Symbols:
@@ -115,6 +130,13 @@ def check_tokens(value: int, name: str, place: str) -> int:
     return value
 
 
+def check_usd(value: float, name: str, place: str) -> float:
+    """A cost must be finite and not negative."""
+    if not 0 <= value < MAX_USD:
+        raise InputError(place, name, f"{value} is no cost in USD")
+    return float(value)
+
+
 def whole_prompt(uncached: int | None, hit: int | None, written: int | None) -> int | None:
     """The whole prompt where a provider counts its parts apart (Anthropic, Bedrock): tokens neither
     read from its cache nor written to it, those read, and those written. None where any is not
@@ -145,6 +167,11 @@ def _broken_invariant(row: Row) -> tuple[str, str] | None:
             f"{row.written:,} written beside {row.reported or 0:,} cached of "
             f"{row.prompt_tokens:,} prompt tokens",
         )
+    if row.written is not None and (row.written_1h or 0) > row.written:
+        return (
+            "reported.cache_write_1h_tokens",
+            f"{row.written_1h:,} of {row.written:,} tokens written",
+        )
     return None
 
 
@@ -163,7 +190,7 @@ class TraceBuilder:
         token_block_size: int = DEFAULT_BLOCK_SIZE,
     ) -> None:
         self.rows: list[Row] = []
-        self.skipped: list[Problem] = []
+        self.skipped = SkippedSoFar()
         self.excluded: dict[int, Problem] = {}
         self.ignored_fields: Counter[str] = Counter()
         self.notes: list[str] = []
@@ -171,6 +198,9 @@ class TraceBuilder:
         self.prompts_in_sequence = False
         self._skip = skip_bad_rows
         self._first_place: dict[str, str] = {}
+        self._repeated: Counter[str] = Counter()
+        self._num_renamed = 0
+        self._tiers: frozenset[str] = frozenset()
         self._sampler = sampler
         self._token_block_size = token_block_size
 
@@ -194,9 +224,13 @@ class TraceBuilder:
         """Make one row and add it; an InputError from either goes through `reject`."""
         try:
             row = make_row()
+            if row.id_may_repeat and row.id in self._first_place:
+                row.id = self._free_id(row.id)
             if row.id in self._first_place or row.finish_s is not None:
                 self._check(row, place)
             check_tokens(row.prompt_tokens, "prompt_tokens", place)
+            if row.tiers:
+                self._check_tiers(row, place)
         except InputError as error:
             self.reject(error)
             return
@@ -212,6 +246,15 @@ class TraceBuilder:
         if self._sampler is not None:
             self._thin(row, self._sampler)
         self.rows.append(row)
+
+    def _free_id(self, taken: str) -> str:
+        """The next of `taken#2`, `taken#3` and so on that no row has."""
+        self._num_renamed += 1
+        found = taken
+        while found in self._first_place:
+            self._repeated[taken] += 1
+            found = f"{taken}#{self._repeated[taken] + 1}"
+        return found
 
     def place_of(self, row: Row) -> str:
         """Where a row that was added stands."""
@@ -231,6 +274,16 @@ class TraceBuilder:
             cause = f"{row.finish_s} s is before the arrival at {row.arrival_s} s"
             raise InputError(place, "finish_s", cause)
 
+    def _check_tiers(self, row: Row, place: str) -> None:
+        """Each tier is a column of the trace: few, whatever the file says."""
+        if self._tiers.issuperset(row.tiers):
+            return
+        tiers = self._tiers.union(row.tiers)
+        if len(tiers) > MOST_TIERS:
+            cause = f"more than {MOST_TIERS} tiers in one trace: these are names of something else"
+            raise InputError(place, "reported.cached_by_tier", cause)
+        self._tiers = tiers
+
     def build(
         self,
         format_name: str,
@@ -240,22 +293,35 @@ class TraceBuilder:
         own_clocks: bool = False,
         model_is_label: bool = False,
         report_in_other_units: bool = False,
+        key_names: tuple[str, ...] | None = None,
+        stretches: Stretches | None = None,
     ) -> Trace:
-        """The table, ordered by arrival and then by file (by file alone with `own_clocks`)."""
+        """The table, ordered by arrival and then by file (by file alone with `own_clocks`).
+
+        key_names, stretches: of what the reader has numbered (see `Names`).
+        """
         rows, excluded = self.rows, self.excluded
         moved = None if own_clocks else self._moved()
         if moved is not None:
             rows = [rows[i] for i in moved.tolist()]
             place_of = {old: new for new, old in enumerate(moved.tolist())}
             excluded = {place_of[i]: problem for i, problem in excluded.items()}
+        if self._num_renamed:
+            self.notes.append(
+                f"{self._num_renamed:,} requests without an id that stands once have that of an "
+                "earlier one: #2, #3 ... behind it"
+            )
         unnamed = [row.worker for row in rows].count(None)
         if 0 < unnamed < len(self.rows):
             self.notes.append(
                 f"{unnamed:,} rows name no worker, others do: taken as one more worker, "
                 f"{UNNAMED_WORKER}"
             )
-        for name, count in sorted(self.ignored_fields.items()):
+        ignored = sorted(self.ignored_fields.items())
+        for name, count in ignored[:MOST_NAMED]:
             self.notes.append(f"field {name!r} is not one that hitpath reads ({count:,} rows)")
+        if len(ignored) > MOST_NAMED:
+            self.notes.append(f"{len(ignored) - MOST_NAMED:,} more fields are not read")
         if self._sampler is not None and block_size is None:
             block_size = self._token_block_size
         return _columns(
@@ -265,13 +331,15 @@ class TraceBuilder:
                 "identity": identity,
                 "block_size": block_size,
                 "excluded": dict(sorted(excluded.items())),
-                "skipped": tuple(self.skipped),
-                "notes": tuple(self.notes),
+                "skipped": self.skipped.found(),
+                "notes": tuple(map(printable, self.notes)),  # they may hold names from the file
                 "own_clocks": own_clocks,
                 "has_times": self.has_times,
                 "model_is_label": model_is_label,
                 "thinned": self._thinned(rows),
             },
+            key_names=None if self.thins else key_names,
+            stretches=None if self.thins else stretches,
             keep_reports=not report_in_other_units,
             in_sequence=self.prompts_in_sequence and moved is None,
         )
@@ -296,21 +364,6 @@ class TraceBuilder:
         return Thinned(self._sampler.one_in, num_ids, last_kept)
 
 
-def mark_partial_ids(runs: Runs, tokens: NDArray[np.int64], block_size: int) -> None:
-    """Change, in place, each last id that stands for a partial block into a symbol of its own for
-    (id, number of tokens): where a file gives one id to a part and to the whole of a block, only
-    the part was computed."""
-    rest = tokens - tokens // block_size * block_size
-    rows = np.flatnonzero((runs.lengths > tokens // block_size) & (rest > 0))
-    last = runs.offsets[rows + 1] - 1
-    flat = runs.flat.view(np.uint64)
-    with np.errstate(over="ignore"):
-        # Ids are often small and consecutive: spread them before the length comes in.
-        mixed = flat[last] * np.uint64(0x9E3779B97F4A7C15) ^ rest[rows].astype(np.uint64)
-        mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    flat[last] = mixed ^ (mixed >> np.uint64(32))
-
-
 def _integers(values: list[int | None]) -> NDArray[np.int64]:
     num_absent = values.count(None)
     if num_absent == len(values):
@@ -331,11 +384,13 @@ def _tier_columns(rows: list[Row]) -> dict[str, NDArray[np.int64]]:
     return {name: _integers([row.tiers.get(name) for row in rows]) for name in names}
 
 
-def _sessions(rows: list[Row]) -> Labels:
-    """Session names; one that two tenants use stands for a session of each."""
+def _sessions(rows: list[Row]) -> tuple[Labels, tuple[str, ...]]:
+    """(session names, the file's own names by the same codes): one name that two tenants use
+    stands for a session of each."""
     tenants = [row.tenant for row in rows]
     if tenants.count(None) == len(rows):
-        return encode_labels([row.session for row in rows])
+        labels = encode_labels([row.session for row in rows])
+        return labels, labels.names
     pairs = list(zip([row.session for row in rows], tenants, strict=True))
     distinct = [pair for pair in dict.fromkeys(pairs) if pair[0] is not None]
     num_tenants = Counter(session for session, _ in distinct)
@@ -345,7 +400,8 @@ def _sessions(rows: list[Row]) -> Labels:
     }
     codes = {pair: code for code, pair in enumerate(distinct)}
     column = np.array([codes.get(pair, ABSENT) for pair in pairs], dtype=np.int64)
-    return Labels(column, tuple(str(name) for name in name_of.values()))
+    labels = Labels(column, tuple(str(name) for name in name_of.values()))
+    return labels, tuple(str(session) for session, _ in distinct)
 
 
 def _contexts(rows: list[Row]) -> tuple[tuple[Context, ...], NDArray[np.int64]]:
@@ -356,6 +412,13 @@ def _contexts(rows: list[Row]) -> tuple[tuple[Context, ...], NDArray[np.int64]]:
     code_of = {key: numbers.setdefault(c, len(numbers)) for key, c in distinct.items()}
     codes = np.fromiter(map(code_of.__getitem__, map(id, objects)), dtype=np.int64, count=len(rows))
     return tuple(numbers), codes
+
+
+def _scopes(rows: list[Row]) -> tuple[NDArray[np.int64], tuple[str | None, ...]]:
+    """(the number of each row's scope, the names by number). 0 is the one without a name."""
+    numbers: dict[str | None, int] = {None: 0}
+    codes = [numbers.setdefault(row.scope, len(numbers)) for row in rows]
+    return np.array(codes, dtype=np.int64), tuple(numbers)
 
 
 UNNAMED_WORKER = "(not named)"
@@ -376,11 +439,19 @@ def _dtype_of_tokens(rows: list[Row]) -> type:
 
 
 def _columns(
-    rows: list[Row], rest: dict[str, Any], *, keep_reports: bool, in_sequence: bool
+    rows: list[Row],
+    rest: dict[str, Any],
+    *,
+    key_names: tuple[str, ...] | None,
+    stretches: Stretches | None,
+    keep_reports: bool,
+    in_sequence: bool,
 ) -> Trace:
     in_tokens = rest["identity"] in ("tokens", "text") and rest["thinned"] is None
     dtype = _dtype_of_tokens(rows) if in_tokens else np.uint64
     contexts, context = _contexts(rows)
+    scope, scopes = _scopes(rows)
+    session, sessions = _sessions(rows)
     empty: Symbols = np.zeros(0, dtype=dtype)
     outputs = [row.output for row in rows]
     with_output = any(output is not None for output in outputs)
@@ -392,6 +463,7 @@ def _columns(
     none: list[int | None] = [None] * len(rows)
     return Trace(
         ids=tuple(row.id for row in rows),
+        id_may_repeat=np.array([row.id_may_repeat for row in rows], dtype=np.bool_),
         arrival_s=np.array([row.arrival_s for row in rows], dtype=np.float64),
         finish_s=_seconds_column([row.finish_s for row in rows]),
         prompt_tokens=np.array([row.prompt_tokens for row in rows], dtype=np.int64),
@@ -403,8 +475,8 @@ def _columns(
         has_output=np.array([o is not None for o in outputs], dtype=np.bool_),
         contexts=contexts,
         context=context,
-        scope=np.array([row.scope for row in rows], dtype=np.int64),
-        session=_sessions(rows),
+        scope=scope,
+        session=session,
         tenant=encode_labels([row.tenant for row in rows]),
         model=encode_labels([row.model for row in rows]),
         worker=_workers(rows),
@@ -412,9 +484,13 @@ def _columns(
         clock=encode_labels([row.clock for row in rows]),
         reported_hit=_integers([row.reported for row in rows] if keep_reports else none),
         reported_tiers=_tier_columns(rows) if keep_reports else {},
-        reported_written=_integers([row.written for row in rows] if keep_reports else none),
+        reported_written=_integers([row.written for row in rows]),
+        reported_written_1h=_integers([row.written_1h for row in rows]),
+        reported_output=_integers([row.reported_output for row in rows]),
+        reported_usd=_seconds_column([row.cost_usd for row in rows]),
         apart_hit=_integers(none if keep_reports else [row.reported for row in rows]),
         apart_prompt=_integers(none if keep_reports else [row.reported_prompt for row in rows]),
         ttft_s=_seconds_column([row.ttft_s for row in rows]),
+        names=Names(key_names, stretches, scopes, sessions),
         **rest,
     )

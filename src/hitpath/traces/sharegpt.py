@@ -13,12 +13,14 @@ import msgspec
 from hitpath.core import InputError
 from hitpath.traces.conversations import Clock, Conversation, build_text, rows_of
 from hitpath.traces.decode import RowDecoder
+from hitpath.traces.in_sequence import sequence_for
 from hitpath.traces.prompts import TextPrompts
 from hitpath.traces.rows import Row, TraceBuilder
 from hitpath.traces.sources import Format, Input, ReadOptions
 from hitpath.traces.table import Trace, model_context
 
 NAME = "sharegpt"
+_MOST_TURNS = 8  # whose prompts, each with all before it, still have room
 _ROLES = {"human": "user", "gpt": "assistant", "chatgpt": "assistant"}
 
 
@@ -49,20 +51,18 @@ def recognises(value: object) -> bool:
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All conversations. Raises InputError."""
     decoder = RowDecoder(Shared, _Strict, builder.ignored_fields)
-    prompts = TextPrompts(options.tokenizer)
+    prompts = TextPrompts(options.tokenizer, sequence_for(builder, inputs, _MOST_TURNS))
     clock, left_out = Clock(), Counter[str]()
-    number = 0
     for source in inputs:
         for place, text in rows_of(source):
             try:
                 shared = decoder.decode(text, place)
-                rows = _rows(shared, str(number), place, prompts, clock, left_out)
+                rows = _rows(shared, place, prompts, clock, left_out)
             except InputError as error:
                 builder.reject(error)
             else:
                 for row in rows:
                     builder.attempt(partial(_same, row), place, prompts.comparable)
-            number += 1
     clock.add_note(builder)
     for what, count in sorted(left_out.items()):
         builder.notes.append(f"{what}: {count:,}, no requests")
@@ -75,14 +75,13 @@ def _same(row: Row) -> Row:
 
 def _rows(
     shared: Shared,
-    number: str,
     place: str,
     prompts: TextPrompts,
     clock: Clock,
     left_out: Counter[str],
 ) -> list[Row]:
     """The requests of one conversation."""
-    session = number if shared.id is None else str(shared.id)
+    session = place if shared.id is None else str(shared.id)
     rows: list[Row] = []
     told = Conversation(prompts, session, "conversations")
     before = ""

@@ -22,6 +22,7 @@ from hitpath.traces.conversations import (
     plain_message,
     rows_of,
 )
+from hitpath.traces.in_sequence import sequence_for
 from hitpath.traces.prompts import TextPrompts
 from hitpath.traces.rows import Row, Symbols, TraceBuilder
 from hitpath.traces.sources import Format, Input, ReadOptions
@@ -57,7 +58,7 @@ def recognises(value: object) -> bool:
 
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
     """All runs. Raises InputError."""
-    prompts = TextPrompts(options.tokenizer)
+    prompts = TextPrompts(options.tokenizer, sequence_for(builder, inputs))
     clock = Clock()
     from_history = 0
     for source in inputs:

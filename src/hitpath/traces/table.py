@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitpath.core import ABSENT
+from hitpath.traces.problems import Problem, Skipped
+from hitpath.traces.segments import Stretches
 
 Symbols = NDArray[np.uint8] | NDArray[np.uint32] | NDArray[np.uint64]
 """Bytes of text, token ids, or block ids."""
@@ -72,12 +74,19 @@ class Runs:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """A row that was left out: skipped by the reader, or excluded from all sums."""
+class Names:
+    """What a file calls that which the table has numbers for. Numbers are dealt out trace by
+    trace; under these names it can be written so that it shares with others what it shared.
 
-    place: str
-    field: str
-    cause: str
+    keys: of block ids, by number; None where the file has numbers itself. stretches: of token
+    ids; None where the file has ids itself. scopes: by number; None is the one without a name.
+    sessions: by the codes of `Trace.session`, whose names differ where two tenants have one name.
+    """
+
+    keys: tuple[str, ...] | None = None
+    stretches: Stretches | None = None
+    scopes: tuple[str | None, ...] = (None,)
+    sessions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +108,13 @@ class Trace:
 
     With identity "lengths_only" the file does not say what the prompts are: `prompts` rows are
     empty and nothing can be modelled. `reported_written`: tokens of the prompt that a provider
-    says it wrote into its cache. `ttft_s`: time to the first token.
+    says it wrote into its cache, in its own tokens, `reported_written_1h` of them for an hour;
+    `reported_output`: its count of the output's tokens, where it is another than `output_tokens`;
+    `reported_usd`: what each request is said to have cost. `ttft_s`: time to the first token.
     `apart_hit`, `apart_prompt`: what was reported in tokens where prompts here are bytes: hit and
     whole prompt, never compared with the prompts.
+    `id_may_repeat`: requests to which the file gives no id, so that theirs is made of their number
+    there, or none that stands once: two such files have the same.
     `scope`: block ids mean the same only within one scope (a file with local ids).
     `outputs` rows are empty where `has_output` is False. `excluded` maps a row to the input
     invariant that it breaks: it leaves all sums but still enters the cache state.
@@ -114,6 +127,7 @@ class Trace:
     identity: Identity
     block_size: int | None
     ids: tuple[str, ...]
+    id_may_repeat: NDArray[np.bool_]
     arrival_s: Floats
     finish_s: Floats
     prompt_tokens: Ints
@@ -133,19 +147,29 @@ class Trace:
     reported_hit: Ints
     reported_tiers: dict[str, Ints]
     reported_written: Ints
+    reported_written_1h: Ints
+    reported_output: Ints
+    reported_usd: Floats
     apart_hit: Ints
     apart_prompt: Ints
     ttft_s: Floats
     excluded: dict[int, Problem]
-    skipped: tuple[Problem, ...]
+    skipped: Skipped
     notes: tuple[str, ...]
     own_clocks: bool = False
     has_times: bool = True
     model_is_label: bool = False
     thinned: Thinned | None = None
+    names: Names = Names()
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def has_text(self) -> bool:
+        """Whether the symbols are the bytes of text themselves; where they only stand for bytes
+        (stretches, keyed hashes) there is no text."""
+        return self.identity == "text" and self.prompts.flat.dtype == np.uint8
 
     @property
     def common_clock(self) -> bool:
@@ -176,6 +200,8 @@ class Trace:
 
 def encode_labels(values: Sequence[str | None]) -> Labels:
     """Dictionary-encode a column of optional names in order of first appearance."""
+    if values.count(None) == len(values):
+        return Labels(np.full(len(values), ABSENT, dtype=np.int64), ())
     names = dict.fromkeys(values)
     names.pop(None, None)
     codes: dict[str | None, int] = {name: code for code, name in enumerate(names)}
@@ -194,13 +220,15 @@ def runs_of(rows: Sequence[Symbols], dtype: type, in_sequence: bool = False) -> 
     np.cumsum([len(row) for row in rows], out=offsets[1:])
     if in_sequence:
         joined = _one_behind_the_other(rows, offsets)
-        if joined is not None:
+        if joined is not None and joined.dtype == dtype:
             return Runs(joined, offsets)
     flat: Symbols = np.empty(int(offsets[-1]), dtype=dtype)
-    if len(rows) and len(flat) < _SHORT * len(rows):
+    if len(rows) and (
+        len(flat) < _SHORT * len(rows) or all(row.itemsize == flat.itemsize for row in rows)
+    ):
         np.concatenate(rows, out=flat, casting="same_kind")
         return Runs(flat, offsets)
-    # Long rows one by one: concatenate converts in small steps, three times as slow.
+    # Where long rows must be converted, concatenate does so in small steps: three times as slow.
     for row, begin, end in zip(rows, offsets.tolist(), offsets[1:].tolist(), strict=False):
         flat[begin:end] = row
     return Runs(flat, offsets)

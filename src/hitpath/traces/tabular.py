@@ -5,9 +5,12 @@ the columns that are asked for, from a file only, for it is read from its end.
 """
 
 import csv
+import os
 import stat
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from hitpath.core import InputError
@@ -139,6 +142,7 @@ class ParquetTable:
         self.place = source.name
         self._path = source.path
         self._progress = source.progress
+        _check_end(self._path, self.place)
         with _told_as_input_error(self.place):
             columns = _open(str(self._path)).schema_arrow.names
         self.columns = _each_once(columns, self.place)
@@ -163,6 +167,17 @@ class ParquetTable:
                 yield f"{self.place}:{number}", dict(zip(names, row, strict=True))
             if self._progress is not None:
                 self._progress(f"reading {self.place}", number, total)
+
+
+def _check_end(path: Path, place: str) -> None:
+    """Raise InputError for a file that lacks its end, where all that describes it stands."""
+    with _told_as_input_error(place), path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - len(_MAGIC)))
+        if size >= 2 * len(_MAGIC) and file.read() == _MAGIC:
+            return
+    cause = f"is cut off: Parquet ends with {_MAGIC.decode()}, this file of {size:,} bytes does not"
+    raise InputError(place, "", cause)
 
 
 def _open(path: str) -> Any:
@@ -190,7 +205,7 @@ def _values(column: Any) -> list[Any]:
     import pyarrow as pa
 
     kind = column.type
-    if pa.types.is_nested(kind):
+    if pa.types.is_nested(kind) or pa.types.is_decimal(kind):
         return [_without_nulls(value) for value in column.to_pylist()]
     if not (pa.types.is_timestamp(kind) or pa.types.is_duration(kind)):
         values: list[Any] = column.to_pylist()
@@ -201,7 +216,10 @@ def _values(column: Any) -> list[Any]:
 
 
 def _without_nulls(value: Any) -> Any:
-    """Without the nulls of objects: a column of structs fills each field that any row has."""
+    """Without the nulls of objects: a column of structs fills each field that any row has. A
+    decimal number, in which databases keep counts and times, is a whole one or a float."""
+    if type(value) is Decimal:
+        return int(value) if value == value.to_integral_value() else float(value)
     if type(value) is list:
         if value and type(value[0]) in (int, str):
             return value

@@ -93,6 +93,7 @@ class _Rounds:
         index = tokens(data.round_index, "round_index", place)
         row = Row(
             id=self._name(data.trace_key),
+            id_may_repeat=True,
             arrival_s=arrival_s,
             finish_s=finish_s,
             prompt=NO_SYMBOLS,

@@ -145,6 +145,7 @@ class LogRows:
         output = request.output if self._in_ids or not self._texts.in_bytes else None
         return Row(
             id=self._name(request.id),
+            id_may_repeat=True,
             arrival_s=float(number) if request.arrival_s is None else request.arrival_s,
             finish_s=request.finish_s,
             prompt=prompt,

@@ -167,6 +167,9 @@ def _literal(text: str, field: str, place: str) -> tuple[str | None, str]:
 def _unescaped(raw: str, field: str, place: str) -> str:
     def character(match: re.Match[str]) -> str:
         code = match[1] or match[2] or match[3]
+        if code is not None and 0xD800 <= int(code, 16) <= 0xDFFF:
+            cause = f"{match[0]} is half a character (a lone surrogate)"
+            raise InputError(place, field, cause)
         if code is not None and int(code, 16) <= 0x10FFFF:
             return chr(int(code, 16))
         if match[4] in _ESCAPED:

@@ -8,7 +8,7 @@ such a log: the cache salt, pictures (only their placeholders), and what was cac
 
 from collections.abc import Sequence
 
-from hitpath.core import InputError
+from hitpath.core import InputError, printable
 from hitpath.traces.log_times import LogClock, is_dated, is_stamped
 from hitpath.traces.prompts import TextPrompts
 from hitpath.traces.rows import TraceBuilder
@@ -29,8 +29,9 @@ _HEAD_BYTES = 4 << 20
 
 
 def stands_in(source: Input) -> bool:
-    """Whether the first 4 MiB of a text are a log with requests: with a prompt, or without any
-    where it has no statistics either (then there is at least a reason to tell)."""
+    """Whether the first 4 MiB of a text (of its first 200,000 lines) are a log with requests: with
+    a prompt, or without any where it has no statistics either (then there is at least a reason to
+    tell)."""
     size, requests, statistics = 0, False, False
     for _, line in source.peek():
         if shows_prompt(line):
@@ -68,7 +69,7 @@ def _workers(inputs: Sequence[Input]) -> list[str | None]:
     for depth in range(1, max(map(len, paths)) + 1):
         names = ["/".join((*path[-depth:-1], path[-1].split(".")[0])) for path in paths]
         if len(set(names)) == len(names):
-            return list(names)
+            return list(map(printable, names))
     return [source.name for source in inputs]
 
 

@@ -118,7 +118,7 @@ def _notes(trace: Trace) -> Iterator[str]:
     """What the format does not hold, or a replayer would do other than was done."""
     if trace.has_output.any():
         yield "outputs are lengths only in this format: their tokens are left out"
-    if trace.identity == "text":
+    if trace.has_text:
         yield (
             "each byte of text is replayed as a token, several times what a model would count: "
             "give --tokenizer"

@@ -1,7 +1,9 @@
 """A trace as rows of hitpath's own format: what is read back gives the same analysis.
 
 Symbols are written as they are (`Plain`) or as keyed hashes (`redact.Redacted`); everything else
-of a row is the same for both. Text is written as it is rendered, one string a prompt.
+of a row is the same for both. Text is written as it is rendered, one string a prompt. What the
+trace has numbered (string keys, stretches, scopes, sessions) is written under its names, so that
+traces that are converted apart are together what they were together.
 """
 
 from collections.abc import Iterator
@@ -10,12 +12,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from hitpath.core import ABSENT, HitpathError
+from hitpath.traces.partial_ids import id_of_partial
+from hitpath.traces.rows import UNNAMED_WORKER
 from hitpath.traces.table import Context, Trace
 
 JsonRow = dict[str, Any]
 
 OWN_FIELDS = (
     "id",
+    "id_may_repeat",
     "arrival_s",
     "tokens",
     "block_keys",
@@ -46,14 +51,17 @@ OWN_FIELDS = (
 
 
 class PromptFields(Protocol):
-    """How prompts and outputs are written. `of(i)` gives row i's fields; `context` the value of
-    one field of a context (not the model), as it may be shown."""
+    """How prompts and outputs are written. `of(i)` gives row i's fields; the others what may be
+    shown: `context` a field of a context with its value (not the model), `label` a label's value,
+    `tier` a tier's name, `excluded` a reason."""
 
     def of(self, row: int) -> JsonRow: ...
 
-    def context(self, field: str, value: str) -> str: ...
+    def context(self, field: str, value: str) -> tuple[str, str]: ...
 
     def label(self, name: str, value: str) -> str: ...
+
+    def tier(self, name: str) -> str: ...
 
     def excluded(self, cause: str) -> str: ...
 
@@ -69,21 +77,27 @@ class Plain:
         trace = self._trace
         if trace.identity == "lengths_only":
             return {"prompt_tokens": int(trace.prompt_tokens[row])}
-        prompt, output = symbols_of(trace, row)
         if trace.block_size is not None:
-            return block_fields(trace, row, prompt.tolist(), _list(output))
-        if trace.identity == "text":
+            return block_fields(trace, row, *block_names_of(trace, row))
+        prompt, output = symbols_of(trace, row)
+        if trace.names.stretches is not None:
+            return segment_fields(trace, *stretches_of(trace, row))
+        if trace.has_text:
             told: JsonRow = {"prompt": _text(prompt)}
             return told if output is None else {**told, "reply": _text(output)}
-        return token_fields(prompt.tolist(), _list(output))
+        return token_fields(trace, prompt, output)
 
-    def context(self, field: str, value: str) -> str:
+    def context(self, field: str, value: str) -> tuple[str, str]:
         """As it is."""
-        return value
+        return field, value
 
     def label(self, name: str, value: str) -> str:
         """As it is."""
         return value
+
+    def tier(self, name: str) -> str:
+        """As it is."""
+        return name
 
     def excluded(self, cause: str) -> str:
         """As it is."""
@@ -99,18 +113,51 @@ def symbols_of(trace: Trace, row: int) -> tuple[Any, Any]:
     return prompt, outputs.flat[outputs.offsets[row] : outputs.offsets[row + 1]]
 
 
-def _list(symbols: Any) -> list[Any] | None:
-    return None if symbols is None else list(symbols.tolist())
+def block_names_of(trace: Trace, row: int) -> tuple[list[Any], list[Any] | None]:
+    """(prompt, output or None) of one row as the file has them: its numbers, or its names."""
+    assert trace.block_size is not None
+    symbols, generated = symbols_of(trace, row)
+    prompt: list[Any] = symbols.tolist()
+    output: list[Any] | None = None if generated is None else generated.tolist()
+    whole, rest = divmod(int(trace.prompt_tokens[row]), trace.block_size)
+    if len(prompt) > whole and rest:
+        prompt[-1] = id_of_partial(prompt[-1], rest)
+    names = trace.names.keys
+    if names is None:
+        return prompt, output
+    return [names[i] for i in prompt], None if output is None else [names[i] for i in output]
+
+
+Stretch = tuple[str, int]
+
+
+def stretches_of(trace: Trace, row: int) -> tuple[list[Stretch], list[Stretch] | None]:
+    """(prompt, output or None) of one row of a trace whose stretches have names."""
+    stretches = trace.names.stretches
+    assert stretches is not None
+    prompt, output = symbols_of(trace, row)
+    return stretches.of(prompt), None if output is None else stretches.of(output)
 
 
 def _text(symbols: Any) -> str:
-    return bytes(symbols.astype(np.uint8)).decode()
+    return bytes(symbols).decode()
 
 
-def token_fields(prompt: list[int], output: list[int] | None) -> JsonRow:
-    """A prompt of token ids."""
-    told: JsonRow = {"tokens": prompt}
-    return told if output is None else {**told, "output_ids": output}
+def token_fields(trace: Trace, prompt: Any, output: Any) -> JsonRow:
+    """A prompt of token ids; `output` None where there is none."""
+    told: JsonRow = {"tokens": prompt.tolist(), **_unit(trace)}
+    return told if output is None else {**told, "output_ids": output.tolist()}
+
+
+def segment_fields(trace: Trace, prompt: list[Stretch], output: list[Stretch] | None) -> JsonRow:
+    """A prompt of named stretches."""
+    told: JsonRow = {"segments": prompt, **_unit(trace)}
+    return told if output is None else {**told, "reply_segments": output}
+
+
+def _unit(trace: Trace) -> JsonRow:
+    """The unit of what is no text itself, where it is not tokens."""
+    return {"unit": "bytes"} if trace.identity == "text" else {}
 
 
 def block_fields(trace: Trace, row: int, prompt: list[Any], output: list[Any] | None) -> JsonRow:
@@ -128,9 +175,10 @@ def own_rows(trace: Trace, fields: PromptFields) -> Iterator[JsonRow]:
     labels cannot be written: they differ from the contexts' models."""
     label_only = trace.model_is_label or _models_are_labels(trace)
     contexts = [_context(c, fields) for c in trace.contexts]
-    scopes = _scope_names(trace)
     for i, name in enumerate(trace.ids):
         row: JsonRow = {"id": fields.label("id", name)}
+        if trace.id_may_repeat[i]:
+            row["id_may_repeat"] = True
         row["arrival_s"] = float(trace.arrival_s[i]) if trace.has_times else None
         row |= fields.of(i)
         if trace.output_tokens[i] != ABSENT and "output_ids" not in row:
@@ -140,15 +188,18 @@ def own_rows(trace: Trace, fields: PromptFields) -> Iterator[JsonRow]:
         row |= _labels(trace, i, fields)
         if trace.turn[i] != ABSENT:
             row["turn"] = int(trace.turn[i])
-        if context := contexts[trace.context[i]]:
+        context, model = contexts[trace.context[i]], trace.contexts[trace.context[i]].model
+        if model not in (None, trace.model.of(i)):
+            context = {**context, "model": fields.label("model", model)}
+        if context:
             row["context"] = context
         if label_only:
             row["model_is_label"] = True
-        if len(scopes) > 1:
-            row["id_scope"] = fields.label("id_scope", scopes[int(trace.scope[i])])
+        if (scope := trace.names.scopes[trace.scope[i]]) is not None:
+            row["id_scope"] = fields.label("id_scope", scope)
         if trace.own_clocks:
             row["clock"] = fields.label("clock", trace.clock.of(i) or "")
-        if reported := _reported(trace, i):
+        if reported := _reported(trace, i, fields):
             row["reported"] = reported
         if i in trace.excluded:
             problem = trace.excluded[i]
@@ -157,15 +208,15 @@ def own_rows(trace: Trace, fields: PromptFields) -> Iterator[JsonRow]:
 
 
 def _labels(trace: Trace, row: int, fields: PromptFields) -> JsonRow:
+    session = int(trace.session.codes[row])
     told = {
-        name: labels.of(row)
-        for name, labels in (
-            ("session", trace.session),
-            ("tenant", trace.tenant),
-            ("model", trace.model),
-            ("worker", trace.worker),
-        )
+        "session": None if session == ABSENT else trace.names.sessions[session],
+        "tenant": trace.tenant.of(row),
+        "model": trace.model.of(row),
+        "worker": trace.worker.of(row),
     }
+    if told["worker"] == UNNAMED_WORKER and len(trace.worker.names) > 1:
+        told["worker"] = None  # the reader's own word for none, where others have one
     return {name: fields.label(name, value) for name, value in told.items() if value is not None}
 
 
@@ -174,37 +225,31 @@ def _models_are_labels(trace: Trace) -> bool:
 
     The own format puts a row's model into its context, unless models are marked as labels."""
     of_context = [trace.contexts[code].model for code in trace.context.tolist()]
-    of_row = [trace.model.of(i) for i in range(len(trace))]
-    if of_context == of_row:
-        return False
-    if all(model is None for model in of_context):
-        return True
-    raise HitpathError("models of rows and of their contexts differ: no format here can hold that")
+    is_label = [
+        model is None and trace.model.of(i) is not None for i, model in enumerate(of_context)
+    ]
+    if any(is_label) and any(model is not None for model in of_context):
+        raise HitpathError("some rows' models isolate, others' do not: no format here has both")
+    return any(is_label)
 
 
 def _context(context: Context, fields: PromptFields) -> JsonRow:
-    """Its fields; the model stands beside it, in the row."""
+    """Its fields; the model stands beside it, in the row, where it is the row's."""
     told = {
         "salt": context.salt,
         "adapter": context.adapter,
         "media_salt": context.media_salt,
         **dict(context.others),
     }
-    return {name: fields.context(name, v) for name, v in told.items() if v is not None}
+    return dict(fields.context(name, v) for name, v in told.items() if v is not None)
 
 
-def _scope_names(trace: Trace) -> dict[int, str]:
-    """Each scope named by its first request, so that two converted traces share no scope."""
-    codes, first = np.unique(trace.scope, return_index=True)
-    return {int(c): trace.ids[int(i)] for c, i in zip(codes, first, strict=True)}
-
-
-def _reported(trace: Trace, row: int) -> JsonRow:
+def _reported(trace: Trace, row: int, fields: PromptFields) -> JsonRow:
     told: JsonRow = {}
     if trace.reported_hit[row] != ABSENT:
         told["cached_tokens"] = int(trace.reported_hit[row])
     tiers = {
-        name: int(column[row])
+        fields.tier(name): int(column[row])
         for name, column in trace.reported_tiers.items()
         if column[row] != ABSENT
     }
@@ -212,6 +257,12 @@ def _reported(trace: Trace, row: int) -> JsonRow:
         told["cached_by_tier"] = tiers
     if trace.reported_written[row] != ABSENT:
         told["cache_write_tokens"] = int(trace.reported_written[row])
+    if trace.reported_written_1h[row] != ABSENT:
+        told["cache_write_1h_tokens"] = int(trace.reported_written_1h[row])
+    if trace.reported_output[row] != ABSENT:
+        told["output_tokens"] = int(trace.reported_output[row])
+    if not np.isnan(trace.reported_usd[row]):
+        told["cost"] = float(trace.reported_usd[row])
     if trace.apart_hit[row] != ABSENT:
         told["cached_tokens"] = int(trace.apart_hit[row])
     if trace.apart_prompt[row] != ABSENT:

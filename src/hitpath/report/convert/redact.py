@@ -1,44 +1,72 @@
 """Symbols as keyed hashes: who shares which beginning with whom stays, what they say does not.
 
-Token and text prompts become stretches of the trace's prefix tree: [[hash, length], ...], cut
-wherever two prompts part or one ends, so that any two still share exactly as many tokens. The
-name of a stretch is the keyed hash (BLAKE2b, RFC 7693) of the whole prompt up to its end. Block
-ids become keyed hashes of 64 bits. Without the key nobody can try out texts against the hashes;
-lengths, times and the shape of sharing remain visible.
+Each token (byte of text) becomes a keyed hash of the whole prompt up to it, each named stretch of
+`segments` one of the names up to it, each block id one of itself (`keyed.py`). Any two prompts
+share exactly as many tokens as before, and so do those of two files redacted apart under one
+key. Without the key nobody can try out texts against the hashes; lengths, times and the shape of
+sharing remain visible.
 
 Salts and other values of a context are hashed too (the model and the adapter's name stay, as
-labels do); request ids and labels, models and adapters among them, are hashed with `hash_labels`.
+labels do). With `hash_labels` so are request ids, labels, models, adapters, and the names of tiers
+and of a context's own fields.
 """
 
 import hashlib
-from pathlib import Path
+import os
+import stat
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hitpath.core import SettingError
-from hitpath.index.forest import Forest, build_forest, node_paths
-from hitpath.report.convert.own_rows import JsonRow, block_fields, symbols_of
-from hitpath.traces.blocking import with_outputs
+from hitpath.report.convert.keyed import KeyedHashes
+from hitpath.report.convert.own_rows import (
+    JsonRow,
+    block_fields,
+    block_names_of,
+    segment_fields,
+    stretches_of,
+    symbols_of,
+    token_fields,
+)
 from hitpath.traces.table import Trace
 
 LEAST_KEY_BYTES = 16
-_HASH_BYTES = 8
-_SHOWN_IN_CONTEXT = ("adapter",)
+MOST_KEY_BYTES = 1 << 20
+_LABELS_IN_CONTEXT = ("adapter",)
+_OWN_FIELDS = ("salt", "adapter", "media_salt")
+"""Fields of a context whose names are of hitpath's format and say nothing."""
 _IS_EXCLUDED = "excluded in the trace that this one was made from"
 
 
 def read_key(path: str) -> bytes:
-    """The key of 64 bytes that a file of at least LEAST_KEY_BYTES gives. Raises SettingError."""
+    """The key of 64 bytes that a regular file of LEAST_KEY_BYTES to MOST_KEY_BYTES gives. Raises
+    SettingError."""
     try:
-        content = Path(path).read_bytes()
+        content = _content(path)
     except (OSError, ValueError) as error:
         cause = getattr(error, "strerror", None) or str(error)
         raise SettingError("--redact", f"{path} cannot be read: {cause}") from error
     if len(content) < LEAST_KEY_BYTES:
         cause = f"{path} has {len(content)} bytes; a key needs at least {LEAST_KEY_BYTES}"
         raise SettingError("--redact", cause)
+    if len(content) > MOST_KEY_BYTES:
+        cause = f"{path} has more than {MOST_KEY_BYTES:,} bytes: this is no key"
+        raise SettingError("--redact", cause)
     return hashlib.sha512(content).digest()
+
+
+def _content(path: str) -> bytes:
+    """Of a regular file, at most one byte more than a key may have. A pipe without a writer would
+    be waited for, a device may never end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ValueError("it is no regular file")
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(MOST_KEY_BYTES + 1)
+    finally:
+        os.close(descriptor)
 
 
 class Redacted:
@@ -46,94 +74,58 @@ class Redacted:
 
     def __init__(self, trace: Trace, key: bytes, hash_labels: bool) -> None:
         self._trace = trace
-        self._key = key
+        self._hashes = KeyedHashes(key)
         self._hash_labels = hash_labels
-        self._ids: dict[int, str] = {}
-        has_symbols = trace.identity != "lengths_only"
-        in_tokens = has_symbols and trace.block_size is None
-        self._stretches = _Stretches(trace, key) if in_tokens else None
+        self._ids: dict[int | str, str] = {}
 
     def of(self, row: int) -> JsonRow:
         """Prompt fields of one row."""
         trace = self._trace
         if trace.identity == "lengths_only":
             return {"prompt_tokens": int(trace.prompt_tokens[row])}
-        if self._stretches is not None:
-            return self._stretches.of(row)
-        prompt, output = symbols_of(trace, row)
-        ids = None if output is None else [self._id(i) for i in output.tolist()]
-        return block_fields(trace, row, [self._id(i) for i in prompt.tolist()], ids)
+        if trace.block_size is not None:
+            prompt, output = block_names_of(trace, row)
+            ids = None if output is None else [self._id(i) for i in output]
+            return block_fields(trace, row, [self._id(i) for i in prompt], ids)
+        if trace.names.stretches is not None:
+            return self._segments(row)
+        return self._tokens(row)
 
-    def _id(self, symbol: int) -> str:
+    def _segments(self, row: int) -> JsonRow:
+        prompt, output = stretches_of(self._trace, row)
+        hashed = self._hashes.stretches([*prompt, *(output or [])])
+        end = len(prompt)
+        return segment_fields(self._trace, hashed[:end], None if output is None else hashed[end:])
+
+    def _tokens(self, row: int) -> JsonRow:
+        prompt, output = symbols_of(self._trace, row)
+        joined: Any = prompt if output is None else np.concatenate([prompt, output])
+        hashed = self._hashes.tokens(joined.astype(np.uint32, copy=False))
+        end = len(prompt)
+        return token_fields(self._trace, hashed[:end], None if output is None else hashed[end:])
+
+    def _id(self, symbol: int | str) -> str:
         found = self._ids.get(symbol)
         if found is None:
-            found = self._ids[symbol] = self._hash("block", str(symbol))
+            kind = "key" if isinstance(symbol, str) else "block"
+            found = self._ids[symbol] = self._hashes.name(kind, str(symbol))
         return found
 
-    def _hash(self, kind: str, value: str) -> str:
-        text = f"{kind}\0{value}".encode(errors="surrogatepass")
-        return hashlib.blake2b(text, key=self._key, digest_size=_HASH_BYTES).hexdigest()
-
-    def context(self, field: str, value: str) -> str:
-        """Hashed, but for what is a label."""
-        return self.label(field, value) if field in _SHOWN_IN_CONTEXT else self._hash(field, value)
+    def context(self, field: str, value: str) -> tuple[str, str]:
+        """The value hashed, but for what is a label; the name only of a field of its own."""
+        name = field if field in _OWN_FIELDS else self.label("field", field)
+        if field in _LABELS_IN_CONTEXT:
+            return name, self.label(field, value)
+        return name, self._hashes.name(f"context.{field}", value)
 
     def label(self, name: str, value: str) -> str:
-        """As it is, or hashed; names of ids and scopes are of one kind."""
-        if not self._hash_labels:
-            return value
-        return self._hash("id" if name == "id_scope" else name, value)
+        """As it is, or hashed."""
+        return self._hashes.name(name, value) if self._hash_labels else value
+
+    def tier(self, name: str) -> str:
+        """A label too."""
+        return self.label("tier", name)
 
     def excluded(self, cause: str) -> str:
         """The cause may quote the trace."""
         return _IS_EXCLUDED
-
-
-class _Stretches:
-    """The trace's prefix tree, each node named by the keyed hash of all that leads to its end."""
-
-    def __init__(self, trace: Trace, key: bytes) -> None:
-        num = len(trace)
-        prompts, joined = trace.prompts, with_outputs(trace)
-        flat = np.concatenate([prompts.flat, joined.flat]).astype(np.uint32, copy=False)
-        starts = np.r_[prompts.offsets[:-1], len(prompts.flat) + joined.offsets[:-1]]
-        lengths = np.r_[prompts.lengths, joined.lengths]
-        # One root: equal tokens under different contexts get equal names, as in the trace itself.
-        forest = build_forest(flat, starts, lengths, np.zeros(2 * num, dtype=np.int64))
-        self._lengths = forest.tree.length.tolist()
-        self._names = _names(forest, flat, key)
-        self._offsets, self._nodes = node_paths(forest, forest.end)
-        self._trace = trace
-        self._unit = {"unit": "bytes"} if trace.identity == "text" else {}
-
-    def of(self, row: int) -> JsonRow:
-        """`segments`, and `reply_segments` where the row has an output."""
-        prompt = self._path(row)
-        told: JsonRow = {"segments": [self._stretch(node) for node in prompt], **self._unit}
-        if self._trace.has_output[row]:
-            rest = self._path(len(self._trace) + row)[len(prompt) :]
-            told["reply_segments"] = [self._stretch(node) for node in rest]
-        return told
-
-    def _path(self, sequence: int) -> list[int]:
-        begin, end = self._offsets[sequence], self._offsets[sequence + 1]
-        return list(self._nodes[begin:end].tolist())
-
-    def _stretch(self, node: int) -> list[str | int]:
-        return [self._names[node], self._lengths[node]]
-
-
-def _names(forest: Forest, flat: NDArray[np.uint32], key: bytes) -> list[str]:
-    """Top down, so that a node goes on from its parent's state; roots have no name."""
-    tree = forest.tree
-    states = {0: hashlib.blake2b(b"prompt\0", key=key, digest_size=_HASH_BYTES)}
-    names = [""] * forest.num_nodes
-    parent, first, length = tree.parent.tolist(), tree.first.tolist(), tree.length.tolist()
-    for node in np.argsort(tree.depth, kind="stable").tolist():
-        if node < tree.num_roots:
-            continue
-        state = states[parent[node]].copy()
-        state.update(flat[first[node] : first[node] + length[node]].tobytes())
-        states[node] = state
-        names[node] = state.hexdigest()
-    return names

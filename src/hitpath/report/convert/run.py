@@ -8,17 +8,20 @@ from typing import IO, Any, Literal, cast, get_args
 
 import msgspec
 
-from hitpath.core import OutputError, SettingError
+from hitpath.core import OutputError, Setting, SettingError, printable, real_number
 from hitpath.report.convert.mooncake_rows import MOONCAKE_BLOCK_SIZE, mooncake_rows
 from hitpath.report.convert.own_rows import JsonRow, Plain, PromptFields, own_rows
 from hitpath.report.convert.parquet import write_parquet
 from hitpath.report.convert.redact import Redacted, read_key
-from hitpath.report.output import STDOUT, write_whole
+from hitpath.report.output import is_stdout, write_whole
 from hitpath.report.run import check_outputs, shown_progress
 from hitpath.text.tokenizer import load_tokenizer
 from hitpath.traces import Trace, read_trace
 from hitpath.traces.blocking import choose_block_size
 
+_PARQUET = ".parquet"
+_FOR_MOONCAKE = "is for --to mooncake"
+_MOST_EVERY_S = 1e6
 TargetName = Literal["hitpath", "mooncake"]
 TARGETS: tuple[str, ...] = get_args(TargetName)
 _TEXT_NOTE = (
@@ -46,17 +49,21 @@ class Conversion:
 
     def check(self) -> None:
         """Raise SettingError for options that contradict each other."""
-        parquet = self.out.endswith(".parquet")
+        is_own, size, every_s = self.to == "hitpath", self.block_size, self.every_s
+        parquet = self.out.lower().endswith(_PARQUET)
         for option, is_wrong, cause in (
-            ("--redact", self.to != "hitpath" and self.redact, "is for --to hitpath"),
-            ("--hash-labels", self.hash_labels and not self.redact, "needs --redact KEYFILE"),
-            ("--block-size", self.to == "hitpath" and self.block_size, "is for --to mooncake"),
-            ("--every", self.to == "hitpath" and self.every_s is not None, "is for --to mooncake"),
-            ("--every", not 0 < (self.every_s or 1.0) <= 1e6, "must be more than 0 s, up to 1e6"),
-            ("--to mooncake", self.to == "mooncake" and parquet, "is JSONL, not Parquet"),
+            ("--redact", not is_own and self.redact is not None, "is for --to hitpath"),
+            ("--hash-labels", self.hash_labels and self.redact is None, "needs --redact KEYFILE"),
+            ("--block-size", is_own and size is not None, _FOR_MOONCAKE),
+            ("--every", is_own and every_s is not None, _FOR_MOONCAKE),
+            ("--to mooncake", not is_own and parquet, "is JSONL, not Parquet"),
         ):
             if is_wrong:
                 raise SettingError(option, cause)
+        Setting(block_size=size)  # raises where it is none
+        if every_s is not None and not 0 < real_number("--every", every_s) <= _MOST_EVERY_S:
+            cause = f"{every_s:g} s is not more than 0 s, up to {_MOST_EVERY_S:g} s"
+            raise SettingError("--every", cause)
 
 
 def run_convert(job: Conversion) -> None:
@@ -64,7 +71,7 @@ def run_convert(job: Conversion) -> None:
     output). Raises HitpathError."""
     job.check()
     key = None if job.redact is None else read_key(job.redact)
-    check_outputs([job.out], [*job.traces, *([job.redact] if job.redact else [])])
+    check_outputs([job.out], job.traces, job.tokenizer, (job.redact,))
     with shown_progress() as progress:
         trace = read_trace(
             job.traces,
@@ -78,26 +85,38 @@ def run_convert(job: Conversion) -> None:
 
 def write_trace(trace: Trace, job: Conversion, key: bytes | None) -> list[str]:
     """Write the file whole; what there is to know of it, a sentence each. Raises HitpathError."""
-    check_outputs([job.out], [job.redact] if job.redact else [])
+    check_outputs([job.out], job.traces, job.tokenizer, (job.redact,))
     if job.to == "mooncake":
         size = _mooncake_block_size(trace, job.block_size)
         rows, notes = mooncake_rows(trace, size, job.every_s)
         notes.insert(0, f"blocks of {size} tokens: a replayer must be told so")
+        notes += _excluded_note(trace, "are replayed like the others: the format has no mark")
     else:
         rows, notes = _own(trace, key, job.hash_labels)
-    _write(job.out, rows, hashed=key is not None)
+        notes += _excluded_note(trace, "are marked excluded")
+    _write(job.out, rows, string_keys=key is not None or trace.names.keys is not None)
     return notes
 
 
 def _own(trace: Trace, key: bytes | None, hash_labels: bool) -> tuple[Iterator[JsonRow], list[str]]:
     fields: PromptFields = Plain(trace) if key is None else Redacted(trace, key, hash_labels)
     notes = []
-    if trace.identity == "text" and key is None:
+    if trace.has_text and key is None:
         notes.append(_TEXT_NOTE)
     if key is not None:
         kept = "lengths and times" if hash_labels else "lengths, times, ids and labels"
         notes.append(f"{kept} stand as they were; prompts and salts are keyed hashes")
     return own_rows(trace, fields), notes
+
+
+def _excluded_note(trace: Trace, what: str) -> list[str]:
+    if not trace.excluded:
+        return []
+    first = next(iter(trace.excluded.values()))
+    return [
+        f"{len(trace.excluded):,} requests contradict themselves and {what}: "
+        f"first {first.place}: {first.field}: {first.cause}"
+    ]
 
 
 def _mooncake_block_size(trace: Trace, asked: int | None) -> int:
@@ -107,10 +126,10 @@ def _mooncake_block_size(trace: Trace, asked: int | None) -> int:
     return choose_block_size(trace, asked)
 
 
-def _write(out: str, rows: Iterator[JsonRow], hashed: bool) -> None:
+def _write(out: str, rows: Iterator[JsonRow], string_keys: bool) -> None:
     name = out.lower()
-    if name.endswith(".parquet"):
-        write_whole(out, lambda file: write_parquet(rows, file, hashed))
+    if name.endswith(_PARQUET):
+        write_whole(out, lambda file: write_parquet(rows, file, string_keys))
     elif name.endswith(".gz"):
         write_whole(out, lambda file: _compressed(file, rows))
     elif name.endswith(".zst"):
@@ -139,22 +158,15 @@ def _zstd(file: IO[bytes], rows: Iterator[JsonRow]) -> None:
 
 
 def _tell(trace: Trace, job: Conversion, notes: list[str]) -> None:
-    stream = sys.stderr if job.out == STDOUT else sys.stdout
+    stream = sys.stderr if is_stdout(job.out) else sys.stdout
     if stream is None:
         return
-    skipped = f", {len(trace.skipped):,} bad rows left out" if trace.skipped else ""
-    if trace.excluded:
-        first = next(iter(trace.excluded.values()))
-        notes = [
-            *notes,
-            f"{len(trace.excluded):,} requests contradict themselves and are marked excluded: "
-            f"first {first.place}: {first.field}: {first.cause}",
-        ]
+    skipped = f", {trace.skipped.num:,} bad rows left out" if trace.skipped else ""
     what = f"{len(trace):,} requests from {trace.format}{skipped}"
     try:
-        print(f"hitpath: wrote {what} to {job.out} as {job.to}", file=stream)
+        print(printable(f"hitpath: wrote {what} to {job.out} as {job.to}"), file=stream)
         for note in (*trace.notes, *notes):
-            print(f"  • {note}", file=stream)
+            print(f"  • {printable(note)}", file=stream)
         stream.flush()
     except OSError as error:
         raise OutputError("stdout", f"cannot be written: {error.strerror}") from error

@@ -34,6 +34,7 @@ from hitpath.report.html.tree import PrefixTree
 from hitpath.report.html.view import Fact, Page, Part, Rate
 from hitpath.report.html.waterfall import waterfall_view
 from hitpath.report.html.words import BYTES, Unit, pct, short, unit_of
+from hitpath.report.html.worth import worth_view
 from hitpath.report.text_parts import count, seconds
 from hitpath.summary import Analysis
 
@@ -76,6 +77,7 @@ def page_view(
         warnings=_warnings(analysis),
         waterfall=waterfall_view(analysis),
         rates=_rates(analysis, unit),
+        worth=worth_view(analysis.priced, analysis.billed),
         capacity=capacity_view(analysis, model),
         time=time_view(analysis),
         gaps=gaps_view(analysis),

@@ -15,6 +15,7 @@ from hitpath.report.html.sentences import Note, if_enough
 from hitpath.report.html.tables import group_tables, problems
 from hitpath.report.html.view import Fact, LengthsPage, Part, Rate, Table
 from hitpath.report.html.words import TOKENS, pct
+from hitpath.report.html.worth import worth_view
 from hitpath.report.lengths import tiers_of
 from hitpath.report.text_parts import count, seconds
 from hitpath.summary.lengths import NO_IDENTITY, NOTHING_REPORTED, HitShare, LengthsAnalysis
@@ -67,11 +68,13 @@ def lengths_page_view(analysis: LengthsAnalysis, command: str) -> LengthsPage:
         ),
         tokens=_tokens(analysis),
         rates=_rates(analysis) if reported else (),
+        worth=worth_view(analysis.priced, analysis.billed),
         lost=lost_view(analysis) if reported else None,
         time=time_view(analysis) if reported else None,
         lengths=lengths_view(hits, TOKENS) if reported else None,
         shares_note=_shares_note(analysis.by_share),
         shares=_shares(analysis.by_share),
+        quantiles_note=_quantiles_note(analysis),
         quantiles=_quantiles(analysis),
         groups=group_tables(analysis.groups, TOKENS) if reported else (),
         unknown_text=sentences.unknown(why),
@@ -188,6 +191,14 @@ def _shares_note(steps: tuple[HitShare, ...]) -> Note | None:
     return if_enough(note, sum(step.num_requests for step in steps))
 
 
+def _quantiles_note(analysis: LengthsAnalysis) -> Note | None:
+    found = analysis.quantiles.get("prompt_tokens")
+    if found is None:
+        return None
+    _, median, _, tail, _ = found.values
+    return if_enough(sentences.quantiles("prompts", median, tail), found.num_requests)
+
+
 def _quantiles(analysis: LengthsAnalysis) -> Table | None:
     if not analysis.quantiles:
         return None
@@ -205,6 +216,6 @@ def _settings(analysis: LengthsAnalysis) -> tuple[Fact, ...]:
         Fact("trace format", trace.format),
         Fact("what identifies a prompt", "nothing: lengths only"),
         Fact("clock", clock_of(trace)),
-        Fact("rows skipped", count(len(trace.skipped))),
+        Fact("rows skipped", count(trace.skipped.num)),
         Fact("rows excluded", count(len(trace.excluded))),
     )

@@ -8,6 +8,9 @@ from hitpath.report.html.words import and_list, pct
 from hitpath.report.text_parts import count, seconds
 from hitpath.summary.losses import MIN_PROMPT_TOKENS, WAITS_S, LostTurns
 
+_LONG_TAIL = 10
+"""Times the median from which on a tail is long."""
+
 
 def headline(rate: float | None) -> str:
     """The first sentence where nothing is modelled; None where nobody reports a hit."""
@@ -47,13 +50,32 @@ def hit_shares(steps: Sequence[tuple[str, int, float | None]]) -> Note:
     shows = f"Of the requests that report, {and_list(parts)}."
     timed = [(name, ttft) for name, _, ttft in steps if ttft is not None]
     if len(timed) < 2:
-        return Note(shows, "")
+        return Note(shows, _largest_step(steps, total))
     (low, slow), (high, fast) = timed[0], timed[-1]
     do = (
         f"The median time to the first token is {seconds(slow)} with {low}, {seconds(fast)} with "
         f"{high}: compare prompts of the same length before taking that for the cache's doing."
     )
     return Note(shows, do)
+
+
+def _largest_step(steps: Sequence[tuple[str, int, float | None]], total: int) -> str:
+    name, requests, _ = max(steps, key=lambda step: step[1])
+    if name == "no hit" and requests * 2 > total:
+        return "Most requests miss whole: look at what their prompts begin with."
+    if name == "90 % and more" and requests * 2 > total:
+        return "Most requests hit nearly all of their prompt: look at the few that do not."
+    return "Hits are partial: look at where prompts of one session part."
+
+
+def quantiles(name: str, median: float, tail: float) -> Note:
+    """Of prompt lengths: the median, and what one in a hundred exceeds."""
+    shows = f"Half of the {name} have at most {median:,.0f} tokens, one in a hundred more than "
+    shows += f"{tail:,.0f}."
+    if median > 0 and tail >= _LONG_TAIL * median:
+        do = "A few long prompts decide token-weighted rates and tail times: look at them apart."
+        return Note(shows, do)
+    return Note(shows, "Lengths lie close together: one rate speaks for most requests.")
 
 
 def unknown(why: str) -> str:

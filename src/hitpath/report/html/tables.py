@@ -8,6 +8,7 @@ from hitpath.report.html import sentences_sharing as sentences
 from hitpath.report.html.view import GroupRow, GroupTable, Problems, Table
 from hitpath.report.html.words import Unit, pct, printable, script_json
 from hitpath.report.text_parts import count
+from hitpath.traces.problems import Skipped
 from hitpath.traces.table import Trace
 
 MOST_ROWS = 10_000
@@ -77,12 +78,12 @@ def _group_row(group: Group, known: bool) -> GroupRow:
 def problems(trace: Trace) -> tuple[Problems, ...]:
     """Rows that could not be read, and rows that contradict themselves."""
     lists = (
-        ("Skipped rows", list(trace.skipped)),
-        ("Excluded rows", list(trace.excluded.values())),
+        ("Skipped rows", trace.skipped),
+        ("Excluded rows", Skipped(trace.excluded.values())),
     )
     return tuple(
         Problems(
-            f"{title}: {count(len(found))}",
+            f"{title}: {count(found.num)}",
             Table(
                 title,
                 ("row<", "field<", "cause<"),
@@ -91,7 +92,7 @@ def problems(trace: Trace) -> tuple[Problems, ...]:
                     for p in found[:_MOST_LISTED]
                 ),
             ),
-            max(0, len(found) - _MOST_LISTED),
+            max(0, found.num - _MOST_LISTED),
         )
         for title, found in lists
         if found

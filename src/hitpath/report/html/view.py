@@ -4,11 +4,14 @@ The template only puts these where they belong; it computes nothing.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from hitpath.report.html.charts import Plot
 from hitpath.report.html.sentences import Note
 from hitpath.report.html.words import Unit
+
+if TYPE_CHECKING:
+    from hitpath.report.html.worth import WorthView
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +189,7 @@ class Page:
     warnings: tuple[str, ...]
     waterfall: Waterfall
     rates: tuple[Rate, ...]
+    worth: "WorthView | None"
     capacity: Picture | None
     time: Picture | None
     gaps: Gaps | None
@@ -229,11 +233,13 @@ class LengthsPage:
     note: Note
     tokens: Table
     rates: tuple[Rate, ...]
+    worth: "WorthView | None"
     lost: Lost | None
     time: Picture | None
     lengths: Picture | None
     shares_note: Note | None
     shares: Table | None
+    quantiles_note: Note | None
     quantiles: Table | None
     groups: tuple[GroupTable, ...]
     unknown_text: str

@@ -38,7 +38,7 @@ def _never(value: object) -> bool:
 def _refuse(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> NoReturn:
     cause = (
         "an engine's log or metrics: statistics, no requests. `hitpath analyze` with this file "
-        "alone says what they tell"
+        "alone (in Python hitpath.observe) says what they tell"
     )
     raise InputError(inputs[0].name, "", cause)
 

@@ -2,7 +2,7 @@
 no statistics can tell."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from hitpath.traces.engine_logs.quantities import ANSWERS, QUANTITIES
@@ -112,7 +112,12 @@ def headline(observations: Sequence[Observation]) -> tuple[Observation, ...]:
 def _best(able: Sequence[Observation]) -> tuple[Observation, ...]:
     best = min(map(_rank, able))
     chosen = [one for one in able if _rank(one) == best]
-    chosen = [_cpu_instead(one, able) for one in chosen]
+    on_cpus = {
+        (one.worker, one.model): one
+        for one in reversed(able)
+        if one.quantity == "v0_cpu" and one.rate
+    }
+    chosen = [_cpu_instead(one, on_cpus) for one in chosen]
     added = [one for one in chosen if one.kind == "derived"]
     covered = {(one.engine, one.model, one.window.kind) for one in added}
     alone = [
@@ -127,12 +132,13 @@ def _rank(one: Observation) -> tuple[int, int]:
     return _WINDOW_RANK[one.window.kind], QUANTITIES[one.quantity].rank
 
 
-def _cpu_instead(gpu: Observation, able: Iterable[Observation]) -> Observation:
+def _cpu_instead(
+    gpu: Observation, on_cpus: Mapping[tuple[str, str | None], Observation]
+) -> Observation:
     """A V0 server on CPUs hits in the CPU's pool; its GPU's rate is an empty 0."""
     if gpu.quantity != "v0_gpu" or gpu.rate:
         return gpu
-    same = [one for one in able if one.quantity == "v0_cpu" and one.worker == gpu.worker]
-    return next((one for one in same if one.rate and one.model == gpu.model), gpu)
+    return on_cpus.get((gpu.worker, gpu.model), gpu)
 
 
 def impossible(observations: Iterable[Observation], findings: Findings) -> None:

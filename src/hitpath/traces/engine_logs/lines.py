@@ -25,7 +25,9 @@ _TIME = re.compile(rb"(?<![\d-])((?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d)")
 _PROCESS = re.compile(
     rb"\(([^()\n]{0,60}\bpid=\d+[^()\n]{0,60})\)(?:\x1b\[[\d;]{0,9}m)?\s*(?:INFO|DEBUG|WARNING)\b"
 )
-_CONTAINER = re.compile(rb"([\w.-]{1,64})\s+\|\s")
+_CONTAINER = re.compile(rb"([\w.-]{1,64})\s{1,64}\|\s")
+"""docker compose pads names to the longest. It is looked for once a statistic, of which a line may
+hold thousands: bounded, so that blanks are not walked over again and again."""
 
 
 def is_engine_log(source: Input) -> bool:
@@ -95,11 +97,15 @@ class Times:
 def process_of(line: bytes, begin: int, end: int) -> str:
     """Who wrote the message whose head is `line[begin:end]`: container and process, "" if
     untold."""
-    container = _CONTAINER.match(line)
     processes = _PROCESS.findall(line, begin, end)
-    names = [container[1]] if container else []
-    names += processes[-1:]
-    return " ".join(name.decode("utf-8", "replace") for name in names)
+    names = [container_of(line), *(name.decode("utf-8", "replace") for name in processes[-1:])]
+    return " ".join(filter(None, names))
+
+
+def container_of(line: bytes) -> str:
+    """The name that docker compose puts before a line, "" if untold."""
+    container = _CONTAINER.match(line)
+    return container[1].decode("utf-8", "replace") if container else ""
 
 
 def number(text: bytes) -> float:

@@ -110,7 +110,7 @@ class _Reading:
             facts=tuple(findings.facts.values()),
             traps=tuple(findings.traps),
             not_known=conclude.not_known(found),
-            skipped=tuple(findings.skipped),
+            skipped=findings.skipped.found(),
         )
 
     def _servers(self) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hitpath.core import InputError
-from hitpath.traces.table import Problem
+from hitpath.traces.problems import Problem, Skipped, SkippedSoFar
 
 Kind = Literal["counters", "difference", "lines", "printed", "gauge", "derived"]
 """How a figure came about: read off counters, the difference of two readings of them, summed
@@ -96,7 +96,7 @@ class Observed:
     facts: tuple[Fact, ...]
     traps: tuple[str, ...]
     not_known: tuple[str, ...]
-    skipped: tuple[Problem, ...]
+    skipped: Skipped
 
 
 @dataclass(slots=True)
@@ -107,7 +107,7 @@ class Findings:
     observations: list[Observation] = field(default_factory=list)
     facts: dict[tuple[str, str], Fact] = field(default_factory=dict)
     traps: dict[str, None] = field(default_factory=dict)
-    skipped: list[Problem] = field(default_factory=list)
+    skipped: SkippedSoFar = field(default_factory=SkippedSoFar)
 
     def trap(self, text: str) -> None:
         """Once, however often it applies."""

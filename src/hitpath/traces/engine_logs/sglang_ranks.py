@@ -34,6 +34,11 @@ class Rank:
     bins: list[tuple[str | None, int, int]] = field(default_factory=list)
     bin_size: int = 1
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is no repetition of a lower one."""
+        return 2 * self.num_repeats <= self.num
+
     def add(self, at: str | None, sequences: int, new: int, cached: int) -> None:
         if self.num % self.bin_size == 0:
             self.bins.append((at, 0, 0))
@@ -92,7 +97,7 @@ class Cache:
 
     def counted(self) -> list[Rank]:
         """The ranks that are no repetition of a lower one."""
-        return [rank for rank in self.ranks.values() if 2 * rank.num_repeats <= rank.num]
+        return [rank for rank in self.ranks.values() if rank.is_counted]
 
 
 def _near(one: Seen, other: Seen) -> bool:
@@ -105,10 +110,8 @@ def rank_name(ranks: tuple[tuple[str, int], ...]) -> str:
     return " ".join(f"{name}{n}" for name, n in ranks) or "lines without a rank"
 
 
-def name_of(cache: Cache, rank: Rank, caches: list[Cache]) -> str:
-    """What tells this cache from the others; "" for the only one."""
-    if len(caches) == 1 and len(cache.counted()) == 1:
-        return ""
+def name_of(cache: Cache, rank: Rank) -> str:
+    """What tells this cache from the others."""
     parts = [cache.name] if cache.name else []
     if rank.ranks or not parts:
         parts.append(rank_name(rank.ranks))

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from hitpath.traces.engine_logs.lines import (
     DAY_S,
+    container_of,
     decimals_of,
     number,
     seconds_of,
@@ -36,7 +37,6 @@ _BATCH = re.compile(
     rb"#cached-token: (\d{1,12})(?:, cache hit rate: (\d{1,9}(?:\.\d{1,9})?)%)?"
 )
 _RANKS = re.compile(rb"\b([A-Z_]+?)(\d+)(?= |\])")
-_CONTAINER = re.compile(rb"([\w.-]{1,64})\s+\|\s")
 _HEAD_BYTES = 160
 _RANK_BYTES = 80
 
@@ -77,9 +77,8 @@ class SGLangLog:
         head = line[max(begin, match.start() - _HEAD_BYTES) : match.start()]
         head = head[head.rfind(b"[") + 1 :]
         at = time_in(head)
-        container = _CONTAINER.match(line)
         told = _ranks_in(head[-_RANK_BYTES:])
-        cache = self._cache(container[1].decode() if container else "", told)
+        cache = self._cache(container_of(line), told)
         ranks = tuple(pair for pair in told if pair[0] != "DP")
         rank = cache.ranks.setdefault(ranks, Rank(ranks))
         sequences, new, cached = (int(text) for text in match.groups()[:3])
@@ -110,13 +109,15 @@ class SGLangLog:
                 f"{self._num_decode:,} lines of decode batches, none of a prefill batch: only "
                 "those tell of the cache"
             )
-        for cache in caches:
-            for rank in cache.counted():
-                self._observe(cache, rank, name_of(cache, rank, caches))
-            self._repeats(cache)
-        self._warn([rank for cache in caches for rank in cache.counted()])
+        counted = [(cache, cache.counted()) for cache in caches]
+        is_only = len(caches) == 1 and len(counted[0][1]) == 1
+        for cache, ranks in counted:
+            for rank in ranks:
+                self._observe(rank, "" if is_only else name_of(cache, rank))
+            self._repeats(cache, ranks)
+        self._warn([rank for _, ranks in counted for rank in ranks])
 
-    def _observe(self, cache: Cache, rank: Rank, name: str) -> None:
+    def _observe(self, rank: Rank, name: str) -> None:
         begin, end = rank.times.begin, rank.times.end
         lines = f"{rank.num:,} batch" + ("es" if rank.num > 1 else "")
         when = "" if begin is None else f" at {end}" if begin == end else f", {begin} to {end}"
@@ -140,9 +141,8 @@ class SGLangLog:
         if rank.printed is not None:
             self._findings.observations.append(_printed(observation, rank))
 
-    def _repeats(self, cache: Cache) -> None:
-        kept = cache.counted()
-        left = [rank for rank in cache.ranks.values() if rank not in kept]
+    def _repeats(self, cache: Cache, kept: list[Rank]) -> None:
+        left = [rank for rank in cache.ranks.values() if not rank.is_counted]
         if left:
             names = listed(rank_name(rank.ranks) for rank in left)
             num = sum(rank.num for rank in left)

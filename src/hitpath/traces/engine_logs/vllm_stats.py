@@ -28,9 +28,9 @@ _V0 = re.compile(
     rb"Prefix cache hit rate: GPU: (-?\d{1,9}(?:\.\d{1,9})?)%, CPU: (-?\d{1,9}(?:\.\d{1,9})?)%"
 )
 _MENTION = b"Prefix cache hit rate:"
-_THROUGHPUT = re.compile(rb"Avg prompt throughput: (\d+(?:\.\d+)?) tokens/s")
+_THROUGHPUT = re.compile(rb"Avg prompt throughput: (\d{1,12}(?:\.\d{1,9})?) tokens/s")
 _ENGINE = re.compile(rb"(?:Engine (\d{1,9})|(\d{1,9}) Engines Aggregated): Avg prompt")
-_USAGE = re.compile(rb"(?:GPU|NPU|XPU) KV cache usage: (\d+(?:\.\d+)?)%")
+_USAGE = re.compile(rb"(?:GPU|NPU|XPU) KV cache usage: (\d{1,9}(?:\.\d{1,9})?)%")
 _WAITING = re.compile(rb"Waiting: (\d{1,9}) reqs")
 _PREEMPTIONS = re.compile(rb"Preemptions: (\d{1,9})")
 _EXTERNAL = re.compile(rb"External prefix cache hit rate[^:\n]{0,4}: (\d{1,9}(?:\.\d{1,9})?)%")
