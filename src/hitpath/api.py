@@ -11,7 +11,7 @@ Errors are `hitpath.HitpathError` (`InputError`: place, field, cause; `SettingEr
 cause), each one line. Nothing is printed, nothing leaves the machine.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -35,13 +35,14 @@ from hitpath.report.arguments import (
     places_or_rows,
     texts_of,
 )
+from hitpath.report.arrow import table_of
 from hitpath.report.convert.redact import read_key
 from hitpath.report.convert.run import TARGETS, Conversion, write_trace
 from hitpath.report.diff import side_of
 from hitpath.report.document import document
 from hitpath.report.explain import Explanation, explain
 from hitpath.report.lengths import lengths_document, lengths_table
-from hitpath.report.observed import answer, observed_document
+from hitpath.report.observed_result import Observed
 from hitpath.report.rows import ledger_table
 from hitpath.report.run import check_outputs
 from hitpath.spine import analyze_trace, check_some_counts
@@ -316,7 +317,7 @@ class Result:
         """`capacity_tokens`, `hit_rate`: LRU over one cache for all requests, exact at each
         point. No rows for a trace of lengths only."""
         points = (self.document["curve"] or {"points": []})["points"]
-        return _table(points, {"capacity_tokens": "int64", "hit_rate": "float64"})
+        return table_of(points, {"capacity_tokens": "int64", "hit_rate": "float64"})
 
     @property
     def over_time(self) -> "Table":
@@ -326,7 +327,7 @@ class Result:
         numbers = {"begin": "float64", "end": "float64"}
         counts = dict.fromkeys(("num_requests", "prompt_tokens", "hit_tokens"), "int64")
         rates = dict.fromkeys(("token_weighted", "request_mean_token_full"), "float64")
-        return _table(rows, {**numbers, **counts, **rates})
+        return table_of(rows, {**numbers, **counts, **rates})
 
     def by(self, label: str) -> "Table":
         """`name`, `num_requests`, `prompt_tokens`, `hit_tokens`, `possible_tokens`, `hit_rate`
@@ -337,7 +338,7 @@ class Result:
             for group in self.analysis.groups[label]
         ]
         types = {"name": "string", **dict.fromkeys(columns, "int64"), "hit_rate": "float64"}
-        return _table(rows, types)
+        return table_of(rows, types)
 
     def hit_rate_at(self, capacity_tokens: int) -> float | None:
         """The modelled LRU hit rate of one cache of this size, exact. None without prompts.
@@ -359,75 +360,6 @@ class Result:
         return explain(self.analysis, _id_of(request_id))
 
 
-@dataclass(frozen=True, repr=False)
-class Observed:
-    """What an engine's own statistics tell: rates with their window and weighting, no requests and
-    so no causes. Rates are 0 to 1; None is "not told", never 0.
-
-    `found` is the whole record that reports are made from; its fields are not pinned.
-    """
-
-    found: engine_logs.Observed
-
-    def __repr__(self) -> str:
-        num = len(self.found.observations)
-        return f"Observed({self.answer or 'no hit rate'}; {num} rates of {self.engines})"
-
-    @property
-    def engines(self) -> tuple[str, ...]:
-        """ "vllm", "sglang": whose rates these are."""
-        return self.found.engines
-
-    @property
-    def answer(self) -> str | None:
-        """The figures of the narrowest window that is told, as a sentence; None without any."""
-        return answer(self.found.headline)
-
-    @property
-    def hit_rate(self) -> float | None:
-        """The one rate that answers the question. None where none is told, and where several are
-        that cannot be added up: those of `answer` stand in `rates`."""
-        found = self.found.headline
-        return found[0].rate if len(found) == 1 else None
-
-    @property
-    def rates(self) -> "Table":
-        """One row a figure: `engine`, `quantity`, `title`, `model`, `worker`, `num_workers`,
-        `rate`, `hit`, `total`, `unit`, `weighting`, `kind`, `window`, `begin`, `end`, `place`
-        (docs/json-output.md), and `in_answer`."""
-        texts = ("engine", "quantity", "title", "model", "worker", "unit", "weighting", "kind")
-        times = ("window", "begin", "end", "place")
-        counts = dict.fromkeys(("num_workers", "hit", "total"), "int64")
-        chosen = self.document["answer"]["observations"]
-        rows = [
-            {**one, **one["window"], "window": one["window"]["text"], "in_answer": i in chosen}
-            for i, one in enumerate(self.document["observations"])
-        ]
-        types = {**dict.fromkeys(texts, "string"), **counts, "rate": "float64"}
-        types |= {**dict.fromkeys(times, "string"), "in_answer": "bool"}
-        return _table(rows, types)
-
-    @property
-    def facts(self) -> dict[tuple[str, str], str]:
-        """(engine, name) -> what is told beside rates: settings, sizes, counters."""
-        return {(fact.engine, fact.name): fact.value for fact in self.found.facts}
-
-    @property
-    def traps(self) -> tuple[str, ...]:
-        """What is misread in just these data."""
-        return self.found.traps
-
-    @property
-    def not_known(self) -> tuple[str, ...]:
-        """What such text cannot tell."""
-        return self.found.not_known
-
-    @cached_property
-    def document(self) -> dict[str, Any]:
-        """What `--json` writes (docs/json-output.md, hitpath.observed/1)."""
-        return observed_document(self.found)
-
-
 def _id_of(request: str | int) -> str:
     """Ids are text; a row's number is the same id."""
     if isinstance(request, str):
@@ -436,18 +368,3 @@ def _id_of(request: str | int) -> str:
     if number.bit_length() > 64:
         raise SettingError("request_id", "a number of more than 64 bits is no id")
     return str(number)
-
-
-def _table(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> "Table":
-    import pyarrow as pa
-
-    known: dict[str, Any] = {
-        "int64": pa.int64(),
-        "float64": pa.float64(),
-        "string": pa.string(),
-        "bool": pa.bool_(),
-    }
-    schema = pa.schema([(name, known[alias]) for name, alias in types.items()])
-    shown = [{name: row[name] for name in types} for row in rows]
-    table: Table = pa.Table.from_pylist(shown, schema)
-    return table

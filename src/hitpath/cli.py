@@ -1,6 +1,7 @@
 """The command line: parse -> config -> one call -> exit code.
 
-Exit codes: 0 done, 2 the user can mend it (one line on standard error), 130 interrupted.
+Exit codes: 0 done, 2 the user can mend it (one line on standard error), 130 interrupted; SIGTERM
+and SIGHUP end it as they end any process (a shell sees 143 and 129), without half a file.
 Imports of the analysis stand inside the commands: `hitpath --help` must not load numba.
 """
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from hitpath.core import InputError, one_line
-from hitpath.traces import Trace, open_inputs, read_trace
+from hitpath.traces import Trace, files, open_inputs, read_trace
 from hitpath.traces.detect import statistics_in
 from hitpath.traces.engine_logs import observe
 from hitpath.traces.files import expand, filled, lines
@@ -378,3 +378,23 @@ def test_names_with_line_ends_stay_on_one_line(tmp_path):
         read_trace([path])
     assert "\n" not in str(caught.value)
     assert "\x1b" not in str(caught.value)
+
+
+def test_a_line_that_no_memory_holds_is_refused(tmp_path, monkeypatch):
+    """/dev/zero, or the few bytes that gzip makes of it, are one line without an end."""
+    monkeypatch.setattr(files, "_LONGEST_LINE_BYTES", 1 << 20)
+    for name, content in (("t.jsonl", PLAIN), ("t.jsonl.gz", gzip.compress(PLAIN, mtime=0))):
+        path = put(tmp_path / name, content)
+        assert len(read_trace([path])) == 5000
+    for name in ("/dev/zero", put(tmp_path / "z.gz", gzip.compress(bytes(1 << 22), mtime=0))):
+        for skip in (False, True):
+            error = refusal(name, skip_bad_rows=skip)
+            assert (error.place, error.cause) == (name, "a line of 1 MiB and more is no row")
+
+
+def test_a_file_that_goes_away_is_named(tmp_path, monkeypatch):
+    path = Path(put(tmp_path / "t.jsonl"))
+    (source,) = expand([str(path)])
+    path.unlink()
+    monkeypatch.setattr("hitpath.traces.expand", lambda arguments: [source])
+    assert "No such file" in refusal(str(path)).cause

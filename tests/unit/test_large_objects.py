@@ -198,3 +198,13 @@ def test_times_between_tokens(tmp_path, monkeypatch, itls, cause):
             with pytest.raises(InputError, match=cause) as caught:
                 read_trace([str(path)])
             assert caught.value.place == f"{path}:1[0]"
+
+
+def test_a_large_first_row_that_is_broken_is_a_row(tmp_path):
+    """It begins as an object that does not end, but as none of a format that has parts."""
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"trace_id": "' + "t" * (1 << 21) + "\n" + json.dumps(otlp()) + "\n")
+    with pytest.raises(InputError):
+        read_trace([str(path)])
+    trace = read_trace([str(path)], skip_bad_rows=True)
+    assert (trace.format, len(trace), len(trace.skipped)) == ("otel-genai", NUM + 1, 1)

@@ -112,7 +112,16 @@ def test_no_line_takes_the_square_of_its_length(tmp_path):
     read_all([*paths, tmp_path / "names.parquet"])
 
 
-@pytest.mark.parametrize("count", [60_000])
+def test_no_number_of_columns_takes_its_square(tmp_path):
+    """Ours, such as `context.c1`: each was looked for among all."""
+    path = tmp_path / "t.csv"
+    names = [f"context.c{i}" for i in range(120_000)]
+    cells = ",".join("x" * len(names))
+    path.write_text(f"arrival_s,prompt_tokens,{','.join(names)}\n0,1,{cells}\n1,1,{cells}\n")
+    read_all([path])
+
+
+@pytest.mark.parametrize("count", [40_000])
 def test_no_number_of_servers_takes_its_square(tmp_path, count):
     """Ranks of one cache, processes of V0 whose GPUs hit nothing, stretches of time."""
     texts = {

@@ -67,3 +67,39 @@ def test_what_cannot_be_asked(ledgers, tmp_path):
     ended = call("query", ledgers, "SELECT")
     assert ended.code == 2
     assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("sql", ["", ";", " ; ;", "-- a comment", "/* one */"])
+def test_a_query_without_a_statement_is_one_line(ledgers, sql):
+    with pytest.raises(SettingError, match="SQL: no statement"):
+        ask(str(ledgers), sql)
+
+
+def test_two_columns_of_one_name_are_printed_and_not_lost_in_json(ledgers):
+    """An object has a name once: the first value was gone."""
+    sql = "SELECT 1 AS a, 2 AS a, 3 AS b"
+    assert "1   2   3" in call("query", ledgers, sql).text
+    ended = call("query", ledgers, sql, "--json", "-")
+    assert (ended.code, ended.out) == (2, b"")
+    assert "two columns are named 'a': name one with AS" in ended.err
+
+
+def test_a_ledger_is_its_name_whatever_stands_in_it(ledgers, tmp_path):
+    """DuckDB takes brackets and stars for patterns."""
+    for name in ("l[1].parquet", "l1.parquet", "l*.parquet", "l?.parquet"):
+        (tmp_path / name).write_bytes((ledgers / "day0.parquet").read_bytes())
+        _, [row] = ask(str(tmp_path / name), "SELECT count(*), count(DISTINCT file) FROM ledger")
+        assert row == (200, 1)
+    _, [row] = ask(str(tmp_path), "SELECT count(*), count(DISTINCT file) FROM ledger")
+    assert row == (800, 4)
+
+
+def test_values_that_python_or_json_lack(ledgers):
+    sql = (
+        "SELECT 170141183460469231731687303715884105727::HUGEINT x, 'infinity'::DATE d, "
+        "MAP([1], ['a']) m, 'nan'::DOUBLE n, INTERVAL 1 DAY i, 'a'::BLOB b, 1.5::DECIMAL(5, 2) e"
+    )
+    [row] = json.loads(call("query", ledgers, sql, "--json", "-").text)
+    assert row["x"] == 2**127 - 1
+    assert (row["n"], row["e"]) == (None, "1.50")
+    assert call("query", ledgers, sql).code == 0

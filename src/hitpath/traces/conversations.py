@@ -50,7 +50,7 @@ def rows_of(source: Input) -> Iterator[tuple[str, bytes]]:
 def parts_of(source: Input, each: Collection[str], keep: Collection[str]) -> Iterator[Part]:
     """The parts of all documents of a source, see json_document.parts. Text that is no JSON is a
     rest, for its decoder to say so."""
-    if source.large_object is not None:
+    if source.in_parts:
         yield from source.parts(each, keep)
         return
     for place, text in rows_of(source):

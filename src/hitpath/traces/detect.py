@@ -90,6 +90,7 @@ def find_format(
     `skip_bad_rows`. Raises InputError."""
     large = None if mapping is not None else _of_large_object(source)
     if large is not None:
+        source.in_parts = True
         return large
     if is_parquet(source):
         source.table = ParquetTable(source)

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, cast
 
@@ -25,6 +26,7 @@ from hitpath.traces.json_document import Part, parts
 STDIN = "-"
 _URL = re.compile(r"(?i)https?://.")
 _CHUNK_BYTES = 1 << 20
+_LONGEST_LINE_BYTES = 1 << 30
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -39,8 +41,12 @@ class Source:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes on disk; 0 for standard input."""
-        return self.path.stat().st_size if self.path is not None else 0
+        """Bytes on disk; 0 for standard input, and where none can be told (it has just gone: that
+        is told when it is read)."""
+        try:
+            return 0 if self.path is None else self.path.stat().st_size
+        except OSError:
+            return 0
 
 
 def expand(arguments: list[str]) -> list[Source]:
@@ -171,11 +177,14 @@ class Stream:
             return file.read(_CHUNK_BYTES)
 
     def _raw_lines(self) -> Iterator[bytes]:
-        if self._progress is None:
-            yield from self._stream()
-        else:
-            for line in self._stream():
-                yield line
+        """Raises InputError for a line that would not stand in memory: /dev/zero has no other."""
+        limited = iter(partial(self._stream().readline, _LONGEST_LINE_BYTES), b"")
+        for line in limited:
+            if len(line) == _LONGEST_LINE_BYTES:
+                cause = f"a line of {_LONGEST_LINE_BYTES >> 20:,} MiB and more is no row"
+                raise InputError(self._source.name, "", cause)
+            yield line
+            if self._progress is not None:
                 self._tell(len(line))
         self._end()
 

@@ -71,7 +71,7 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
     """All spans that call a model. Raises InputError."""
     spans = _Spans(builder, TextPrompts(options.tokenizer, sequence_for(builder, inputs)))
     for source in inputs:
-        if source.large_object is not None:
+        if source.in_parts:
             _read_large(source, builder, spans)
             continue
         for place, text in rows_of(source):

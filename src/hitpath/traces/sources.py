@@ -61,7 +61,8 @@ class Input:
     once, by its one reader.
 
     problem: under --skip-bad-rows, why not one row of it could be read. is_perhaps: see Source.
-    note: what must be said of the files beside it.
+    note: what must be said of the files beside it. in_parts: its format is to read its `parts`, and
+    no lines.
     """
 
     def __init__(self, source: Source, progress: Progress | None = None) -> None:
@@ -73,6 +74,7 @@ class Input:
         self.is_perhaps = source.is_perhaps
         self.note = ""
         self.table: Rows | None = None
+        self.in_parts = False
         self._source = source
         self._begin()
 
@@ -114,7 +116,7 @@ class Input:
     @property
     def large_object(self) -> dict[str, str] | None:
         """Of a source that begins as an object of more than a MiB: names at its top, each with the
-        first character of its value. A format that `begins` so has `parts` of it read, no lines."""
+        first character of its value."""
         return self._begins[1]
 
     def parts(self, each: Collection[str], keep: Collection[str]) -> Iterator[Part]:
@@ -175,7 +177,7 @@ class Input:
 
     def document(self) -> bytes:
         """The whole source (blank lines left out)."""
-        self._head += self._rest
+        self._head += (numbered for numbered in self._rest if not numbered[1].isspace())
         return b"\n".join(line for _, line in filled(self._head))
 
 
