@@ -3,10 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check docs clean
+.PHONY: demo demo-engine test check docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/hitpath demo
+
+# Starts the engine on a small random model, sends it cold and warm requests, prints both paths.
+demo-engine: $(VENV)/.live
+	$(BIN)/python examples/demo_engine.py
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2
@@ -31,9 +35,13 @@ $(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	@touch $@
 
+$(VENV)/.live: $(VENV)/.created pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[live]'
+	@touch $@ $(VENV)/.installed
+
 $(VENV)/.dev: $(VENV)/.created pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	@touch $@ $(VENV)/.installed
+	@touch $@ $(VENV)/.installed $(VENV)/.live
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -42,7 +42,7 @@ from hitpath.report.diff import side_of
 from hitpath.report.document import document
 from hitpath.report.explain import Explanation, explain
 from hitpath.report.lengths import lengths_document, lengths_table
-from hitpath.report.observed_result import Observed
+from hitpath.report.observed_result import Observed as Observed
 from hitpath.report.rows import ledger_table
 from hitpath.report.run import check_outputs
 from hitpath.spine import analyze_trace, check_some_counts

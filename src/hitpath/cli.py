@@ -49,6 +49,7 @@ from hitpath.cli_options import (
     Weights,
     Workers,
 )
+from hitpath.cli_serve import serve
 from hitpath.core import (
     HitpathError,
     ReaderGone,
@@ -349,7 +350,7 @@ def query(
     run_query(ledgers, sql, json_file)
 
 
-for command in (price, rules, calibrate):
+for command in (price, rules, calibrate, serve):
     app.command()(command)
 
 

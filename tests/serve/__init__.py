@@ -1,0 +1,1 @@
+"""Tests of the server. fake.py: an engine without a model; running.py: a server in a thread."""
