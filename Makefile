@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo demo-engine test check docs clean
+.PHONY: demo demo-engine test test-oracles check docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/hitpath demo
@@ -14,6 +14,15 @@ demo-engine: $(VENV)/.live
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2
+
+# The engine models against the engines' own cache managers (downloads about 1 GB, an hour or more).
+test-oracles: .oracles/.installed
+	HITPATH_ORACLES=.oracles HITPATH_ORACLE_OPERATIONS=100000 \
+	  $(BIN)/python -m pytest tests/models/test_oracles.py --timeout 7200
+
+.oracles/.installed: tests/models/install_oracles.py $(VENV)/.dev
+	$(BIN)/python tests/models/install_oracles.py .oracles
+	@touch $@
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests bench examples

@@ -7,10 +7,15 @@ import typer
 Traces = Annotated[
     list[str], typer.Argument(metavar="TRACE...", help="Files, folders, globs, or - (.gz, .zst).")
 ]
-Engine = Annotated[str, typer.Option("--engine", help="unlimited or lru.")]
-CapacityTokens = Annotated[
-    int | None, typer.Option(help="Cache of each worker, in tokens (--engine lru).")
+Engine = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="NAME[@VERSION]",
+        help="unlimited, lru, or an engine's own rules: vllm, sglang, trtllm, llamacpp, hitpath.",
+    ),
 ]
+CapacityTokens = Annotated[int | None, typer.Option(help="Cache of each worker, in tokens.")]
 CapacityGiB = Annotated[
     float | None, typer.Option("--capacity-gib", help="The same in GiB; needs --model.")
 ]

@@ -50,7 +50,9 @@ RUNG_NAMES = (
 )
 NUM_RUNGS = len(RUNG_NAMES)
 
-EngineName = Literal["unlimited", "lru"]
+EngineName = Literal["unlimited", "lru", "vllm", "sglang", "trtllm", "llamacpp", "hitpath"]
+MODELLED_ENGINES = ("vllm", "sglang", "trtllm", "llamacpp", "hitpath")
+"""Real engines, whose own rules are followed; a version may stand behind them: vllm@0.30."""
 OutputsRule = Literal["insert", "ignore"]
 RouterName = Literal["random", "round-robin", "session", "prefix"]
 ENGINES: tuple[str, ...] = get_args(EngineName)
@@ -133,7 +135,7 @@ class Setting:
     workers without a router get DEFAULT_ROUTER.
     """
 
-    engine: EngineName = "unlimited"
+    engine: EngineName | str = "unlimited"
     last_token: bool = False
     outputs: OutputsRule = "ignore"
     block_size: int | None = None
@@ -148,17 +150,20 @@ class Setting:
     def __post_init__(self) -> None:
         """Types are checked too: from Python anything may come in. Raises SettingError."""
         self._check_types()
-        one_of("--engine", self.engine, ENGINES)
+        one_of("--engine", _without_version(self.engine), ENGINES)
         one_of("--outputs", self.outputs, OUTPUTS_RULES)
         if self.router is not None:
             one_of("--router", self.router, ROUTERS)
         _check_range("--block-size", self.block_size, MAX_TOKENS)
         _check_range("--capacity-tokens", self.capacity_tokens, MAX_TOKENS)
         _check_range("--workers", self.workers, MAX_WORKERS)
-        if self.engine == "lru" and self.capacity_tokens is None:
-            raise SettingError("--engine lru", "needs --capacity-tokens or --capacity-gib")
+        if self.engine != "unlimited" and self.capacity_tokens is None:
+            cause = "needs --capacity-tokens or --capacity-gib"
+            raise SettingError(f"--engine {self.engine}", cause)
         if self.engine == "unlimited" and self.capacity_tokens is not None:
             raise SettingError("--engine unlimited", "has no capacity; use --engine lru")
+        if self.is_modelled:
+            object.__setattr__(self, "last_token", True)  # all of them compute it
         if self.workers is not None and self.workers > 1 and self.router is None:
             object.__setattr__(self, "router", DEFAULT_ROUTER)
         if self.router is not None and self.workers is None:
@@ -168,6 +173,11 @@ class Setting:
         if self.sample_frac is not None and not 1e-6 <= self.sample_frac <= 0.5:
             cause = f"{self.sample_frac:g} is not from 0.000001 to 0.5; leave it out for all"
             raise SettingError("--sample", cause)
+
+    @property
+    def is_modelled(self) -> bool:
+        """Whether a real engine's own rules are followed."""
+        return self.engine.partition("@")[0] in MODELLED_ENGINES
 
     def _check_types(self) -> None:
         """Numbers of numpy become Python's, which reports can write."""
@@ -185,6 +195,15 @@ class Setting:
             object.__setattr__(self, "sample_frac", real_number("--sample", self.sample_frac))
         if self.tokenizer is not None:
             _check_name("--tokenizer", self.tokenizer)
+
+
+def _without_version(engine: str) -> str:
+    """ "vllm" for "vllm@0.30"; whatever else comes in as it is."""
+    if isinstance(engine, str):
+        name, _, version = engine.partition("@")
+        if version and name in MODELLED_ENGINES:
+            return name
+    return engine
 
 
 def one_of(option: str, value: str, allowed: Sequence[str]) -> Any:

@@ -15,6 +15,7 @@ from hitpath.routing.policies import fixed_or_absent, make_policy
 from hitpath.sim.engines import make_engine
 from hitpath.sim.events import ids_are_prefixes, order_events
 from hitpath.sim.fleet import simulate_fleet
+from hitpath.sim.modelled import default_block_size, simulate_models
 from hitpath.sim.rungs import make_rungs, root_codes
 from hitpath.summary import Analysis, Estimate, LengthsAnalysis, Stages, sum_up, sum_up_lengths
 from hitpath.summary.estimate import check_sampled_setting, estimate_trace
@@ -114,26 +115,36 @@ def analyze_trace(trace: Trace, setting: Setting, progress: Progress | None = No
     told("matching prefixes", 0, 3)
     roots = root_codes(trace, setting.split_models)
     trace = _content_ids_told(trace, roots)
-    engine = make_engine(setting, choose_block_size(trace, setting.block_size))
+    engine = make_engine(setting, choose_block_size(trace, _asked_block_size(trace, setting)))
     blocks = block_trace(trace, engine.block_size, setting.split_models)
     events = order_events(trace, blocks, roots, setting.outputs == "insert")
     limit = np.minimum(engine.limit(trace.prompt_tokens), blocks.whole)
     workers, given = _workers(trace, setting)
     told("serving requests", 1, 3)
-    fleet = simulate_fleet(
-        events,
-        given_worker=given,
-        num_workers=len(workers),
-        limit=limit,
-        prompt_tokens=trace.prompt_tokens,
-        block_size=engine.block_size,
-        capacity_blocks=engine.capacity_blocks,
-    )
+    if setting.is_modelled:
+        fleet = simulate_models(trace, setting, events, roots, given, engine.block_size)
+    else:
+        fleet = simulate_fleet(
+            events,
+            given_worker=given,
+            num_workers=len(workers),
+            limit=limit,
+            prompt_tokens=trace.prompt_tokens,
+            block_size=engine.block_size,
+            capacity_blocks=engine.capacity_blocks,
+        )
     ledger = attribute(make_rungs(trace, setting, engine, blocks, events, fleet, roots))
     ledger.check()
     served = Labels(fleet.worker, workers)
     told("summing up", 2, 3)
     return sum_up(Stages(trace, setting, engine, blocks, events, limit, served, fleet, ledger))
+
+
+def _asked_block_size(trace: Trace, setting: Setting) -> int | None:
+    """That of the setting; else an engine's own, where the trace leaves it open."""
+    if setting.block_size is None and setting.is_modelled and trace.block_size is None:
+        return default_block_size(setting.engine)
+    return setting.block_size
 
 
 def _nothing(stage: str, done: int, total: int) -> None:

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from hitpath.accounting.rates import HitRates, ratio
-from hitpath.core import ABSENT, CAUSES
+from hitpath.core import ABSENT, CAUSES, Setting
 from hitpath.cost.models import ModelKV
 from hitpath.report.document import (
     LOWER_BOUND,
@@ -107,7 +107,7 @@ def _head(analysis: Analysis) -> RenderableType:
     capacity = (
         "unlimited cache"
         if setting.capacity_tokens is None
-        else f"LRU cache of {count(setting.capacity_tokens)} tokens a worker"
+        else f"{_cache_of(setting)} of {count(setting.capacity_tokens)} tokens a worker"
     )
     workers = len(analysis.workers.names)
     fleet = "1 worker" if workers == 1 else f"{workers} workers"
@@ -121,13 +121,19 @@ def _head(analysis: Analysis) -> RenderableType:
     return Padding(Group(big, Text(read), Text(model_line, style="dim")), (1, 0, 1, 2))
 
 
+def _cache_of(setting: Setting) -> str:
+    """What the model is of: "LRU cache", "vllm@0.32 cache"."""
+    plain = {"unlimited": "unlimited cache", "lru": "LRU cache"}
+    return plain.get(setting.engine, f"{setting.engine} cache")
+
+
 def _source_of(analysis: Analysis) -> str:
     """Whose figure the headline is: the engine's, the model's, or both."""
     told = (analysis.ledger.rungs.reported != ABSENT) & analysis.ledger.counted
     modelled = percent(analysis.modelled.token_weighted)
     if not np.any(told):
-        cache = "an unlimited cache" if analysis.setting.engine == "unlimited" else "an LRU cache"
-        return f"modelled for {cache}"
+        article = "a" if analysis.setting.is_modelled else "an"
+        return f"modelled for {article} {_cache_of(analysis.setting)}"
     if np.all(told[analysis.ledger.counted]):
         return f"as reported (modelled: {modelled})"
     return f"reported where told, else modelled (all modelled: {modelled})"

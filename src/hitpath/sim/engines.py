@@ -2,7 +2,8 @@
 
 The seam for more engines: `cap` is the engine's rule from a match to a hit (monotone, never
 more than the match), `capacity_blocks` its cache. Here: `unlimited` and `lru`, which grant
-whole blocks; with `last_token` at least the prompt's last token is computed.
+whole blocks; with `last_token` at least the prompt's last token is computed. Real engines have
+models of their own (sim/models), and what stands here for them is what prefix matching allows.
 """
 
 from dataclasses import dataclass

@@ -28,13 +28,15 @@ UNLIMITED = -1
 @dataclass(frozen=True, slots=True)
 class FleetOutcome:
     """One entry a request. worker: who served it. resident: leading ids held there at its
-    arrival. best: the most that any worker held, best_worker: the first that did."""
+    arrival. best: the most that any worker held, best_worker: the first that did. granted:
+    rungs 0 to 3 in tokens [4, N], where an engine's own model has them."""
 
     worker: Ints
     resident: Ints
     best: Ints
     best_worker: Ints
     num_workers: int
+    granted: Ints | None = None
 
     def check(self) -> None:
         """No worker holds more than the best one."""

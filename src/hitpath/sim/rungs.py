@@ -110,6 +110,8 @@ def make_rungs(
     model = np.zeros((NUM_RUNGS, len(trace)), dtype=np.int64)
     model[0:3] = np.minimum(fleet.resident, limit) * size
     model[3] = np.minimum(fleet.best, limit) * size
+    if fleet.granted is not None:
+        model[0:4] = fleet.granted
     model[4] = np.maximum(model[3], engine.cap(reach.ever, prompt))
     model[5] = np.maximum(model[4], reach.ever)
     model[6] = model[5]
@@ -118,6 +120,8 @@ def make_rungs(
         "in_flight": NO_FLIGHTS,
         "diverged": NO_CANONICAL,
     }
+    if fleet.granted is not None:
+        del unknown["ineligible"]
     by_field = reach.by_field
     if by_field is None:
         unknown["isolated"] = KEYS_CARRY_CONTEXT

@@ -61,6 +61,9 @@ def check_sampled_setting(setting: Setting) -> None:
     """Raise SettingError for what sampling cannot estimate."""
     if setting.workers not in (None, 1):
         raise SettingError("--sample", "estimates one cache; leave out --workers")
+    if setting.is_modelled:
+        cause = f"cannot be estimated with --sample; leave out --engine {setting.engine}"
+        raise SettingError(f"--engine {setting.engine}", cause)
     if setting.outputs == "insert":
         raise SettingError("--sample", "does not follow outputs; leave out --outputs insert")
 

@@ -91,7 +91,7 @@ class LengthsAnalysis:
 def check_lengths_setting(setting: Setting) -> None:
     """Raise SettingError for an option that only a trace with prompts can honour."""
     for option, is_asked in (
-        ("--engine lru", setting.engine == "lru"),
+        (f"--engine {setting.engine}", setting.engine != "unlimited"),
         ("--block-size", setting.block_size is not None),
         ("--last-token", setting.last_token),
         ("--outputs insert", setting.outputs == "insert"),

@@ -1,0 +1,39 @@
+"""A trace served by models of a real engine: the same record as the LRU fleet's, with the rungs."""
+
+import numpy as np
+
+from hitpath.core import Setting, SettingError
+from hitpath.sim.events import ARRIVAL, Events
+from hitpath.sim.fleet import FleetOutcome
+from hitpath.sim.models.from_trace import DEFAULT_BLOCK_SIZES, arrivals_of, make_model
+from hitpath.sim.models.replay import replay
+from hitpath.traces.table import Ints, Trace
+
+
+def default_block_size(engine: str) -> int:
+    """Tokens of the unit in which the engine counts."""
+    return DEFAULT_BLOCK_SIZES[engine.partition("@")[0]]
+
+
+def simulate_models(
+    trace: Trace, setting: Setting, events: Events, roots: Ints, given: Ints, block_size: int
+) -> FleetOutcome:
+    """Serve every request, on the worker that `given` names. `block_size`: of the analysis.
+
+    Raises SettingError where the router would have to see what the workers hold.
+    """
+    if np.any(given < 0):
+        raise SettingError("--router prefix", f"cannot be used with --engine {setting.engine}")
+    assert setting.capacity_tokens is not None  # Setting sees to it
+    make = make_model(setting.engine, setting.capacity_tokens, setting.block_size)
+    num_workers = int(given.max(initial=0)) + 1
+    rows = events.request[events.kind == ARRIVAL]
+    keep = setting.outputs == "insert"
+    out = replay(arrivals_of(trace, roots, given, keep, rows.tolist()), make, num_workers)
+    granted = np.zeros((4, len(trace)), dtype=np.int64)
+    best_worker = np.zeros(len(trace), dtype=np.int64)
+    # A request that is larger than its worker was never admitted: it hits nothing.
+    granted[:, rows] = np.maximum([out.hit, out.resident, out.in_flight, out.anywhere], 0)
+    best_worker[rows] = np.maximum(out.best_worker, 0)
+    resident, best = granted[0] // block_size, granted[3] // block_size
+    return FleetOutcome(given, resident, best, best_worker, num_workers, granted)

@@ -1,0 +1,1 @@
+"""Models of the real engines' cache managers; docs/exactness.md says how exact each is."""
