@@ -50,6 +50,24 @@ def test_windows_and_caps_are_masked_in_padded_tables(case, tmp_path):
     assert said[0] == said[1]
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [{"graphs": "checked"}, {}, {"cascade": False}, {"attention": "sdpa"}, {"int8_shared": True}],
+    ids=str,
+)
+def test_memory_that_nobody_wrote_is_never_read(settings, monkeypatch):
+    prompts = [prompt_tokens(40, seed=i) for i in range(3)] * 2
+    expected = tokens_of(run(small_engine(**settings), prompts, PARAMS))
+    empty = torch.empty
+
+    def with_nan(*shape, **options):
+        made = empty(*shape, **options)
+        return made.fill_(float("nan")) if made.is_floating_point() else made.fill_(77)
+
+    monkeypatch.setattr(torch, "empty", with_nan)
+    assert tokens_of(run(small_engine(**settings), prompts, PARAMS)) == expected
+
+
 def test_padding_writes_where_the_pool_has_no_block():
     engine = small_engine(graphs="checked")
     kv, pool = engine._model.kv, engine.cache.pool

@@ -86,10 +86,12 @@ class KVTensors:
         num_slots = (shape.num_blocks + 1) * shape.block_size
         self.padding_block = shape.num_blocks
         num_compact = shape.num_compact * shape.block_size
-        self._all = torch.empty((*heads, num_slots, shape.head_dim), dtype=dtype, device=device)
+        # Zeros, not what was left in memory: padded tables read slots that nobody has written, and
+        # a masked weight of 0 times NaN is NaN. The pages cost nothing until they are written.
+        self._all = torch.zeros((*heads, num_slots, shape.head_dim), dtype=dtype, device=device)
         compact = (*heads, num_compact, shape.head_dim)
-        self._compact = torch.empty(compact, dtype=torch.int8, device=device)
-        self._scales = torch.empty(compact[:-1], dtype=torch.float32, device=device)
+        self._compact = torch.zeros(compact, dtype=torch.int8, device=device)
+        self._scales = torch.zeros(compact[:-1], dtype=torch.float32, device=device)
         self._bytes_per_slot: int = 2 * shape.num_kv_heads * shape.head_dim * dtype.itemsize
 
     @property
