@@ -1,6 +1,7 @@
 """Traces for tests: from the oracle's requests, from rows of JSON, from the shared data."""
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,14 @@ from hitpath.traces import Trace, TraceBuilder, read_trace
 from hitpath.traces.rows import Row
 from hitpath.traces.table import Context
 from oracle.world import Request, all_ids, whole_ids
+
+
+def signals_as_usual() -> None:
+    """For a process that a test will end: whoever runs the tests may ignore signals (nohup, a job
+    in the background), and what is ignored is inherited."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -18,6 +18,7 @@ import pytest
 from rich.cells import cell_len
 
 from cli import ROOT, call, is_one_line, process
+from support import signals_as_usual
 
 ROW: dict[str, Any] = {"id": "a", "arrival_s": 0, "tokens": list(range(40))}
 FILES = {"--json": "o.json", "--per-request": "o.jsonl", "--ledger": "o.parquet", "--svg": "o.svg"}
@@ -508,6 +509,7 @@ def test_an_interrupt_ends_with_130_and_no_file(tmp_path):
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=signals_as_usual,
     )
     end = os.open(tmp_path / "pipe", os.O_RDWR)  # holds both ends open
     try:

@@ -16,7 +16,7 @@ import hitpath
 from cli import ROOT, call, is_one_line, process
 from hitpath.core import OutputError
 from hitpath.report.output import check_places
-from support import write_jsonl
+from support import signals_as_usual, write_jsonl
 
 ROWS: list[dict[str, Any]] = [
     {"id": str(i), "arrival_s": i, "tokens": [1] * 40 + [i]} for i in range(4)
@@ -220,6 +220,7 @@ def test_a_process_that_is_ended_leaves_no_part(tmp_path, name):
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        preexec_fn=signals_as_usual,
     )
     assert writing.stdout is not None
     with writing.stdout as told:
@@ -251,7 +252,12 @@ def test_demo_that_is_ended_leaves_no_folder(tmp_path):
         "demo.run_demo(None, 0, ())"
     )
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TMPDIR": str(tmp_path)}
-    running = subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE)
+    running = subprocess.Popen(
+        [sys.executable, "-c", code],
+        env=env,
+        stdout=subprocess.PIPE,
+        preexec_fn=signals_as_usual,
+    )
     assert running.stdout is not None
     with running.stdout as told:
         assert told.readline() == b"running\n"

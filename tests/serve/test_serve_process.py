@@ -11,6 +11,7 @@ import pytest
 import zmq
 
 from serve.running import TEXT
+from support import signals_as_usual
 
 SCRIPT = """
 import sys
@@ -37,7 +38,7 @@ except HitpathError as error:
 
 def spawn(port=0):
     command = [sys.executable, "-c", SCRIPT, str(port)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=signals_as_usual)
 
 
 class Process:
