@@ -6,8 +6,10 @@ Each file (20 to 50 MB, made by _formats.py) is read in a process of its own by 
 in the same rounds, by every public reader of its format that one of the given interpreters has.
 Readers do not do the same work: what each gives is in the docstrings of _reader_driver.py.
 `json.loads` is no reader, but the floor of every reader in plain Python: each line decoded and
-thrown away. A ratio is the median over the rounds of (the other's time / hitpath's time), so
-above 1 hitpath is faster; times on a busy machine drift, ratios within a round much less.
+thrown away. MB/s and ratios are of CPU time, of all threads; beside it the ratio of wall time,
+which a reader with threads lowers where cores are free. A ratio is the median over the rounds of
+(the other's time / hitpath's time), so above 1 hitpath is faster; times on a busy machine drift,
+ratios within a round much less.
 Last line: one JSON object.
 """
 
@@ -109,10 +111,14 @@ def measure(name: str, kind: Kind, args: argparse.Namespace) -> dict[str, Any]:
     ours = runs[order[0]]
     told = {"mb": round(num_bytes / 1e6, 1), "rows": ours[0]["num"], "readers": {}}
     for reader, its in runs.items():
-        ratios = [run["cpu_s"] / base["cpu_s"] for run, base in zip(its, ours, strict=True)]
+        cpu, wall = (
+            statistics.median(run[unit] / base[unit] for run, base in zip(its, ours, strict=True))
+            for unit in ("cpu_s", "wall_s")
+        )
         told["readers"][reader] = {
             "mb_per_s": round(num_bytes / 1e6 / statistics.median(r["cpu_s"] for r in its), 1),
-            "ratio": round(statistics.median(ratios), 2),
+            "ratio": round(cpu, 2),
+            "wall_ratio": round(wall, 2),
             "peak_mb": max(run["peak_mb"] for run in its),
             "version": its[0]["version"],
             "num": its[0]["num"],
@@ -125,7 +131,8 @@ def show(name: str, told: dict[str, Any]) -> None:
     for reader, figures in told["readers"].items():
         print(
             f"  {reader:22} {figures['version']:8} {figures['mb_per_s']:8.1f} MB/s "
-            f"{figures['ratio']:7.2f}x  peak {figures['peak_mb']:,} MB  ({figures['num']:,})",
+            f"{figures['ratio']:7.2f}x (wall {figures['wall_ratio']:5.2f}x)  "
+            f"peak {figures['peak_mb']:,} MB  ({figures['num']:,})",
             flush=True,
         )
 

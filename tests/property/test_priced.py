@@ -230,3 +230,22 @@ def test_text_in_bytes_is_refused():
     rows = [{"id": "a", "arrival_s": 0, "prompt": "hello"}]
     with pytest.raises(hitpath.SettingError, match="give --tokenizer"):
         hitpath.analyze(rows, pricing=pricing_of())
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_more_steps_than_are_walked_are_priced_in_closed_form(model, monkeypatch):
+    from hitpath.cost import path_rows
+
+    replica = pricing_of(model).replica
+    prompt, hit = np.array([0, 40_000, 3, 900]), np.array([0, 123, 3, 100])
+    walked = path_rows.price_with(replica, prompt, hit, 16)
+    monkeypatch.setattr(path_rows, "_MOST_STEPS", 40)
+    closed = path_rows.price_with(replica, prompt, hit, 16)
+    for one, other in zip(walked, closed, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+def test_the_longest_prompt_in_the_smallest_chunks_is_priced_at_once():
+    rows = [{"id": "a", "arrival_s": 0, "prompt_tokens": 1 << 40, "reported": {"cached_tokens": 7}}]
+    priced = hitpath.analyze(rows, pricing=pricing_of(chunk_tokens=1)).analysis.priced
+    assert priced.miss.prefill_tokens == 1 << 40

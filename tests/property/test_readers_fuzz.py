@@ -2,6 +2,7 @@
 what they accept keeps the ledger's sum through the whole analysis."""
 
 import json
+from copy import deepcopy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -165,11 +166,13 @@ def mutated(draw: st.DrawFn) -> bytes:
         if what == "delete":
             del container[key]
         elif what == "replace":
-            container[key] = draw(NASTY)
+            container[key] = deepcopy(draw(NASTY))
         elif isinstance(container, list):
             container.insert(key, json.loads(json.dumps(container[key])))
         else:
-            container[draw(st.sampled_from(["zz", "turn", "block_size", "prompt"]))] = draw(NASTY)
+            container[draw(st.sampled_from(["zz", "turn", "block_size", "prompt"]))] = deepcopy(
+                draw(NASTY)
+            )
     ends = draw(st.sampled_from(["\n", "\r\n", "\n\n"]))
     data = bytearray((ends.join(json.dumps(row) for row in rows)).encode())
     for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2]))):

@@ -153,3 +153,65 @@ def test_bytes_have_no_price_but_reported_tokens_do():
     found = billed(rows)
     assert found.bill.total_usd == pytest.approx((5 * 400 + 0.5 * 600 + 25 * 10) / 1e6, rel=1e-12)
     assert set(found.missed_usd.values()) == {None}
+
+
+def test_a_lifetime_that_is_told_needs_no_note():
+    short, hour, untold = (
+        billed([row("a", 1000, 600, cache_write_tokens=300, **ttl)])
+        for ttl in ({"cache_write_ttl_s": 300}, {"cache_write_ttl_s": 3600}, {})
+    )
+    assert short.bill.total_usd == untold.bill.total_usd
+    assert not any("how long" in note for note in (*short.notes, *hour.notes))
+    assert any("how long" in note for note in untold.notes)
+    assert (hour.bill.buckets["written_5m"].tokens, hour.bill.buckets["written_1h"].tokens) == (
+        0,
+        300,
+    )
+
+
+def test_a_model_named_none_is_not_a_request_that_names_none():
+    rows = [row("a", 1000, 0, cache_write_tokens=0), row("b", 1000, 0, cache_write_tokens=0)]
+    rows[0]["model"] = "None"
+    found = billed(rows, [f"None={OPUS}", GPT])
+    assert [used.num_rows for used in found.used] == [1, 1]
+    assert found.bill.total_usd is not None
+
+
+def test_what_is_assumed_is_said():
+    rows = [row(name, 1000, 0, cache_write_tokens=0) for name in "abc"]
+    for one, model in zip(rows, ("opus", "haiku", "mine"), strict=True):
+        one["model"] = model
+    shared = "2 models of the trace have the same prices here: haiku, mine"
+    assert any("standard price" in note for note in billed(rows[:1]).notes)
+    assert not any("same prices" in note for note in billed(rows[:1]).notes)
+    assert shared in billed(rows, [f"opus={OPUS}", OPUS]).notes
+    told = {"cached_tokens": 0, "cache_write_tokens": 0}
+    held = {"id": 0, "arrival_s": 0, "tokens": [1, 2], "output_ids": [3, 4, 5], "reported": told}
+    found = billed([held])
+    assert found.bill.buckets["output"].tokens == 3
+    assert any("1 rows report no output" in note for note in found.notes)
+
+
+def test_a_miss_that_the_model_does_not_explain_has_a_cost_too():
+    prompt = list(range(64))
+    rows = [
+        {
+            "id": i,
+            "arrival_s": i,
+            "tokens": prompt,
+            "reported": {"cached_tokens": 0, "cache_write_tokens": 0},
+        }
+        for i in range(2)
+    ]
+    found = hitpath.analyze(rows, prices=OPUS)
+    usd = found.analysis.billed.missed_usd["unexplained"]
+    tokens = int(found.analysis.ledger.unexplained.sum())
+    assert tokens > 0
+    assert usd == pytest.approx(tokens * 4.5 / 1e6, rel=1e-12)
+
+
+def test_rows_that_are_not_billed_are_counted():
+    rows = [row("a", 1000, 600, cache_write_tokens=0), row("b", 1000, 1200, cache_write_tokens=0)]
+    found = billed(rows)
+    assert found.bill.num_rows == 1
+    assert "1 rows are left out of all sums, so of the bill too" in found.notes

@@ -269,3 +269,10 @@ def test_transcripts_are_recognised_by_their_first_line(row):
 )
 def test_other_rows_are_not_taken_for_transcripts(row):
     assert not next(f for f in FORMATS if f.name == "claude-code").recognises(row)
+
+
+def test_a_cost_that_only_another_row_of_the_call_tells_is_kept(tmp_path: Path) -> None:
+    first = call("m", costUSD=0.02, usage={"output_tokens": 1})
+    trace = read(tmp_path, [first, call("m"), call("n", "req_y")])
+    assert trace.reported_usd.tolist()[0] == 0.02
+    assert str(trace.reported_usd[1]) == "nan"

@@ -15,6 +15,7 @@ from export_rows import (
     HELICONE,
     MESSAGES,
     NO_BODY,
+    SPEND,
     as_body,
     counts,
     output,
@@ -22,6 +23,8 @@ from export_rows import (
     symbols,
 )
 from hitpath.core import ABSENT, InputError
+
+SPEND_WITHOUT_TEXT = {**SPEND, "proxy_server_request": {}, "messages": {}}
 
 # --- Langfuse ---
 
@@ -242,3 +245,59 @@ def test_a_preview_or_an_omitted_body_is_no_prompt(tmp_path, body):
     trace = read(tmp_path, [{**HELICONE, "request_body": body}])
     assert trace.identity == "lengths_only"
     assert any("--include-body" in note for note in trace.notes)
+
+
+def lengths_of_helicone(tmp_path, response, **change):
+    row = {**HELICONE, "request_body": NO_BODY, "response_body": response, **change}
+    return read(tmp_path, [row])
+
+
+def test_helicones_output_is_the_usages_with_the_thoughts_of_gemini(tmp_path):
+    told = {"promptTokenCount": 1000, "cachedContentTokenCount": 600}
+    told |= {"candidatesTokenCount": 20, "thoughtsTokenCount": 100}
+    trace = lengths_of_helicone(tmp_path, {"usageMetadata": told})
+    assert trace.reported_output.tolist() == [120]
+    usage = {"prompt_tokens": 1000, "completion_tokens": 33}
+    trace = lengths_of_helicone(tmp_path, {"usage": usage}, completion_tokens=0)
+    assert trace.reported_output.tolist() == [33]
+
+
+def test_deepseeks_own_names_of_a_hit(tmp_path):
+    usage = {"prompt_tokens": 1000, "prompt_cache_hit_tokens": 600, "prompt_cache_miss_tokens": 400}
+    assert counts(lengths_of_helicone(tmp_path, {"usage": usage})) == [(1000, 600, ABSENT)]
+
+
+def test_litellm_tells_writes_by_time_to_live_in_the_details(tmp_path):
+    details = {
+        "cached_tokens": 20,
+        "cache_creation_tokens": 10,
+        "cache_creation_token_details": {
+            "ephemeral_5m_input_tokens": 7,
+            "ephemeral_1h_input_tokens": 3,
+        },
+    }
+    usage = {"prompt_tokens": 130, "completion_tokens": 5, "prompt_tokens_details": details}
+    trace = read(tmp_path, [{**SPEND_WITHOUT_TEXT, "metadata": {"usage_object": usage}}])
+    assert trace.reported_written.tolist() == [10]
+    assert trace.reported_written_1h.tolist() == [3]
+
+
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [
+        (SPEND_WITHOUT_TEXT, "spend"),
+        (SPEND_WITHOUT_TEXT, "response_cost"),
+        (GENERATION, "totalCost"),
+        (HELICONE, "costUSD"),
+    ],
+)
+def test_a_cost_of_zero_is_no_price_known(tmp_path, row, name):
+    assert read(tmp_path, [{**row, name: 0.25}]).reported_usd.tolist() == [0.25]
+    for zero in (0, 0.0, "0"):
+        assert np.isnan(read(tmp_path, [{**row, name: zero}]).reported_usd).all()
+
+
+@pytest.mark.parametrize("told", [True, "x", [], -1, 1e300, "nan"])
+def test_what_is_no_cost_is_named(tmp_path, told):
+    with pytest.raises(InputError, match=r"costDetails\.total"):
+        read(tmp_path, [{**GENERATION, "costDetails": {"total": told}}])

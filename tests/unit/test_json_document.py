@@ -96,6 +96,15 @@ def test_what_is_wrong(text, rests):
     assert [rest.replace(" ", "") for rest in found] == rests
 
 
+@pytest.mark.parametrize("name", ["", ".", "runs[]", "runs[].requests", "[]", "\u0000"])
+def test_a_name_is_no_path(name):
+    """Nor is a name of an object inside taken for one at the top."""
+    inner = {"rows": [1], "name": 2, "runs": [{"requests": {"ok": [1]}}], "requests": {"ok": [1]}}
+    for document in ({name: inner}, {"runs": [{name: inner, "requests": {name: [1]}}]}):
+        (part,) = parts(BytesIO(json.dumps(document).encode()), "t", EACH, KEEP)
+        assert "1" not in part.text.decode()
+
+
 def test_places_are_lines():
     text = b'\n{"rows": [1,\n2]}\n{"rows": [3]}\n'
     found = [(p.place, p.path) for p in parts(BytesIO(text), "t", EACH, KEEP)]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from hitpath.core import InputError
@@ -119,14 +120,13 @@ def test_a_large_document_gives_what_it_gives_in_one_piece(tmp_path, monkeypatch
     path = write(tmp_path, documents)
     trace = read_trace([str(path)])
     assert trace.format == kind
-    zipped = tmp_path / "t.json.gz"
-    zipped.write_bytes(gzip.compress(path.read_bytes(), 1))
-    source_names = {str(zipped): str(path)}
-    of_zipped = read_trace([str(zipped)])
-    assert of_zipped.ids == trace.ids
-    assert [note.replace(*next(iter(source_names.items()))) for note in of_zipped.notes] == list(
-        trace.notes
-    )
+    (tmp_path / "t.json.gz").write_bytes(gzip.compress(path.read_bytes(), 1))
+    with pa.output_stream(str(tmp_path / "t.json.zst"), compression="zstd") as out:
+        out.write(path.read_bytes())
+    for zipped in (tmp_path / "t.json.gz", tmp_path / "t.json.zst"):
+        other = read_trace([str(zipped)])
+        assert other.ids == trace.ids
+        assert tuple(note.replace(str(zipped), str(path)) for note in other.notes) == trace.notes
     monkeypatch.setattr(Input, "large_object", None)
     assert_same(trace, read_trace([str(path)]))
 
@@ -139,14 +139,18 @@ def test_over_several_lines(tmp_path, monkeypatch, name):
     assert trace.ids == read_trace([str(path)]).ids
 
 
+@pytest.mark.parametrize("ending", ["json", "json.gz"])
 @pytest.mark.parametrize("name", LARGE)
-def test_it_is_read_by_its_parts(tmp_path, monkeypatch, name):
+def test_it_is_read_by_its_parts(tmp_path, monkeypatch, name, ending):
     """Neither finding out what it is nor reading it asks for a line."""
 
     def no_lines(*_: object) -> None:
         raise AssertionError
 
     path = write(tmp_path, LARGE[name][1])
+    if ending == "json.gz":
+        text, path = path.read_bytes(), tmp_path / f"t.{ending}"
+        path.write_bytes(gzip.compress(text, 1))
     monkeypatch.setattr("hitpath.traces.files.Stream._raw_lines", no_lines)
     read_trace([str(path)])
 

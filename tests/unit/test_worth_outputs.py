@@ -1,6 +1,9 @@
 """GPU time and money in every output: document, page, terminal, ledger, command line."""
 
+import io
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -11,6 +14,9 @@ import hitpath
 from hitpath.cli import app
 from hitpath.core import CAUSES, SettingError
 from hitpath.report.html import render_html
+from hitpath.report.terminal_worth import gpu_time, priced_notes, usd, worth_sections
+from hitpath.report.text_parts import Page
+from hitpath.report.units import si
 from support import write_jsonl
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,6 +126,36 @@ def test_the_terminal_tells_no_speedup_without_its_workload(tmp_path):
     ):
         assert beside in part.replace("\n", " ").replace("  ", " ")
     assert "$" not in page
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_no_number_is_cut_at_any_width(width):
+    pricing = hitpath.load_pricing("llama-3.1-70b", "h100-sxm", num_gpus=8, gpu_hour_usd=2.5)
+    found = hitpath.analyze(rows(), pricing=pricing, prices=OPUS).analysis
+    told = io.StringIO()
+    page = Page(file=told, width=width)
+    for _, section in worth_sections(found.priced, found.billed):
+        page.print(section)
+    lines = told.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    for worth in (found.priced.miss, found.priced.avoided, found.priced.labels["cold"]):
+        daily = f"{found.priced.gpu_hours_per_day(worth):,.3g} GPU-h"
+        for numbers in (
+            (f"{worth.prefill_tokens:,}", si(worth.flops), gpu_time(worth.gpu_s)),
+            (daily, usd(worth.usd)),
+        ):
+            row = r" +".join(map(re.escape, numbers))
+            assert re.search(rf" {row}\s", told.getvalue())
+
+
+def test_names_of_models_and_hardware_are_shown_not_obeyed():
+    pricing = hitpath.load_pricing("llama-3.1-8b", "h100-sxm")
+    shape = replace(pricing.replica.shape, name="m\x1b[2J")
+    pricing = replace(pricing, replica=replace(pricing.replica, shape=shape))
+    priced = hitpath.analyze(rows(), pricing=pricing).analysis.priced
+    told = "".join(map(str, priced_notes(priced)))
+    assert "\x1b" not in told
+    assert "m\\x1b[2J" in told
 
 
 @pytest.mark.parametrize(

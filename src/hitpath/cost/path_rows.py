@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from hitpath.cost.attention import LatentForm
 from hitpath.cost.device import Hardware
 from hitpath.cost.formats import Formats
-from hitpath.cost.paths import Replica, replica_of
+from hitpath.cost.paths import Replica, hit_path, replica_of
 from hitpath.cost.roofline import Ops
 from hitpath.cost.shapes import ModelShape
 
@@ -23,6 +23,8 @@ Floats = NDArray[np.float64]
 ARRAYS = Ops(least=np.minimum, most=np.maximum, expm1=np.expm1)
 _BLOCK_ROWS = 1 << 14
 _FEW_BLOCKS = 8
+_MOST_STEPS = 1 << 12
+"""Rows of more steps are priced each alone, in closed form: no prompt's length decides the time."""
 
 
 class PricedRows(NamedTuple):
@@ -100,7 +102,11 @@ def _price_block(
     if real.all() and chunk_tokens is None:
         _add_step(replica, context, left, seconds, flops)
         return
-    rows = np.flatnonzero(real)
+    long = left > (np.inf if chunk_tokens is None else chunk_tokens * _MOST_STEPS)
+    for row in np.flatnonzero(long).tolist():
+        path = hit_path(replica, int(prompt[row]), int(hit[row]), chunk_tokens=chunk_tokens)
+        seconds[row], flops[row] = path.ttft_s, path.flops
+    rows = np.flatnonzero(real & ~long)
     while rows.size:
         new = left[rows] if chunk_tokens is None else np.minimum(left[rows], chunk_tokens)
         more_s, more_flops = np.zeros(rows.size), np.zeros(rows.size)

@@ -251,21 +251,24 @@ def _writes(told: dict[str, Any]) -> RenderableType:
 
 
 def _changes(job: RulesJob, told: dict[str, Any]) -> RenderableType:
-    shown = table("change<", f"saves over {job.requests:,} requests", "pays from requests", "what~")
+    shown = table("change<", "saves", "pays from requests")
+    notes = [f"saves: over the {job.requests:,} requests that follow the change"]
     edit, compaction = told["edit"], told["compaction"]
     if edit is not None:
         what = f"{edit['removed_tokens']:,} tokens less, {edit['rewritten_tokens']:,} written again"
-        shown.add_row("edit", usd(edit["saves_usd"]), _figure(edit["pays_from_requests"]), what)
+        notes.append(f"edit: {what}")
+        shown.add_row("edit", usd(edit["saves_usd"]), _figure(edit["pays_from_requests"]))
     if compaction is not None:
+        what = f"{compaction['kept_tokens']:,} kept, {compaction['summary_tokens']:,} of summary"
+        notes.append(f"compaction: {what}")
         for name in ("while_cached", "after_a_lapse"):
             one = compaction[name]
             shown.add_row(
                 f"compaction, {name.replace('_', ' ')}",
                 usd(one["saves_usd"]),
                 _figure(one["pays_from_requests"]),
-                f"{compaction['kept_tokens']:,} kept, {compaction['summary_tokens']:,} of summary",
             )
-    return shown
+    return Group(shown, *(Text(note, "dim") for note in notes))
 
 
 def _figure(value: float | str | None) -> str:

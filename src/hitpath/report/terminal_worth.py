@@ -1,8 +1,10 @@
 """GPU time and money of an analysis as sections of a terminal page."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.text import Text
 
 from hitpath.report.text_parts import bar, count, label, percent, seconds, table
@@ -54,27 +56,52 @@ def gpu_time(gpu_s: float) -> str:
     return f"{gpu_s / 3600:,.4g} GPU-h" if gpu_s >= 3600 else f"{gpu_s:,.4g} GPU-s"
 
 
+_BAR_CELLS, _LEAST_BAR_CELLS = 16, 4
+_ALL = ("<", "prefill tokens", "FLOP", "GPU time", "=", "a day", "money")
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitting:
+    """`wide` where its numbers fit, else `narrow`: a number that is cut is another number.
+    `yielding`: cells by which the bars of `wide` may give way."""
+
+    wide: RenderableType
+    narrow: RenderableType
+    yielding: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        needed = Measurement.get(console, options.update(width=1 << 12), self.wide).maximum
+        fits = needed - self.yielding <= options.max_width
+        yield self.wide if fits else self.narrow
+
+
 def _priced(priced: Priced) -> RenderableType:
-    pricing = priced.pricing
-    money = pricing.gpu_hour_usd is not None
+    wide = _priced_table(priced, _ALL)
+    narrow = [_priced_table(priced, columns) for columns in (_ALL[:4], (_ALL[0], *_ALL[4:]))]
+    fitting = _Fitting(wide, Group(narrow[0], "", narrow[1]), _BAR_CELLS - _LEAST_BAR_CELLS)
+    return Group(fitting, *priced_notes(priced))
+
+
+def _priced_table(priced: Priced, columns: tuple[str, ...]) -> RenderableType:
+    """Of these columns those that the trace and the pricing have."""
+    money = priced.pricing.gpu_hour_usd is not None
     daily = priced.gpu_hours_per_day(priced.miss) is not None
-    columns = ["<", "prefill tokens", "FLOP", "GPU time", "="]
-    columns += ["a day"] if daily else []
-    columns += ["money"] if money else []
-    shown = table(*columns)
+    names = [name for name in columns if (name != "a day" or daily) and (name != "money" or money)]
+    shown = table(*names)
 
     def row(name: str, worth: Worth, style: str, strong: str = "") -> None:
+        share = worth.gpu_s / priced.miss.gpu_s if priced.miss.gpu_s else None
         per_day = priced.gpu_hours_per_day(worth)
-        cells: list[RenderableType] = [
-            Text(name, strong),
-            count(worth.prefill_tokens),
-            si(worth.flops),
-            gpu_time(worth.gpu_s),
-            bar(worth.gpu_s / priced.miss.gpu_s if priced.miss.gpu_s else None, 16, style),
-        ]
-        cells += [] if per_day is None else [f"{per_day:,.3g} GPU-h"]
-        cells += [usd(worth.usd)] if money else []
-        shown.add_row(*cells, style="" if worth.gpu_s else "dim")
+        cells: dict[str, RenderableType] = {
+            "<": Text(name, strong),
+            "prefill tokens": count(worth.prefill_tokens),
+            "FLOP": si(worth.flops),
+            "GPU time": gpu_time(worth.gpu_s),
+            "=": bar(share, _BAR_CELLS, style),
+            "a day": "–" if per_day is None else f"{per_day:,.3g} GPU-h",
+            "money": usd(worth.usd),
+        }
+        shown.add_row(*(cells[name] for name in names), style="" if worth.gpu_s else "dim")
 
     row("without a cache", priced.miss, "white", "bold")
     row("avoided by hits", priced.avoided, "green")
@@ -84,7 +111,7 @@ def _priced(priced: Priced) -> RenderableType:
     row("last tokens, always computed", priced.floor, "cyan")
     shown.add_section()
     row("as served", priced.served, "white", "bold")
-    return Group(shown, *priced_notes(priced))
+    return shown
 
 
 def label_name(name: str) -> str:
@@ -99,11 +126,12 @@ def priced_notes(priced: Priced) -> Iterator[Text]:
     replica = priced.pricing.replica
     formats, roofline = replica.formats, replica.roofline
     on = f"{replica.num_gpus} x {replica.hardware.name}"
-    yield Text(
+    setting = label(
         f"{replica.shape.name}, {formats.weights} weights, {formats.kv} KV, on {on}, "
-        f"efficiency {roofline.efficiency} ({roofline.origin})",
-        "dim",
+        f"efficiency {roofline.efficiency} ({roofline.origin})"
     )
+    setting.stylize("dim")
+    yield setting
     yield Text(
         "a label costs what its tokens would have saved on top of the labels above it; loads "
         "from slower tiers are not priced",
@@ -116,16 +144,20 @@ def priced_notes(priced: Priced) -> Iterator[Text]:
 
 
 def _ttft(priced: Priced) -> RenderableType:
-    shown = table("class<", "requests", "hit rate", "p50", "p95", "p99", "longest", "what it is~")
-    measured = False
+    shown = table("class<", "requests", "hit rate", "p50", "p95", "p99", "longest")
+    measured, meanings = False, list[str]()
     for found in priced.ttft:
         name, meaning = CLASS_NAMES[found.name]
+        meanings.append(f"{name}: {meaning}")
         rate = percent(found.hit_tokens / found.prompt_tokens)
-        shown.add_row(name, *_times(found.modelled, rate), Text(meaning, "dim"))
+        shown.add_row(name, *_times(found.modelled, rate))
         if found.measured is not None:
             measured = True
-            shown.add_row("  measured", *_times(found.measured, ""), "", style="dim")
-    notes = [Text("from the cost model: a request's own prefill, nothing else in its steps", "dim")]
+            shown.add_row("  measured", *_times(found.measured, ""), style="dim")
+    notes = [Text("; ".join(meanings), "dim")]
+    notes += [
+        Text("from the cost model: a request's own prefill, nothing else in its steps", "dim")
+    ]
     if measured:
         notes.append(Text("measured: with queueing, of the requests that tell it", "dim"))
     return Group(shown, *notes)
@@ -152,7 +184,7 @@ def _decode(decode: DecodeBound) -> RenderableType:
             " faster end to end; no cache can make them more than ",
             (ratio_text(decode.ceiling), "bold"),
         ),
-        Text(f"at {workload}", "dim"),
+        Text(f"over the {num:,} requests that tell their output: {workload}", "dim"),
         Text(
             f"decoding takes {short_time(decode.decode_s / num)} a request ({sharing}), prefill "
             f"{percent(decode.prefill_frac)} of a request's time without a cache; the cache leaves "

@@ -5,7 +5,7 @@ Only what was reported is billed: a count that a row does not tell leaves its co
 difference of a fresh token's price to a read one's, at the row's own prompt length.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +17,14 @@ from hitpath.cost.price_list import PriceList
 from hitpath.cost.prices import Prices
 from hitpath.cost.usage import Usage
 from hitpath.summary.analysis import Analysis
+from hitpath.summary.labelled_rows import UNEXPLAINED
 from hitpath.summary.lengths import LengthsAnalysis
 from hitpath.traces.table import Floats, Ints, Trace
 
+STANDARD = (
+    "tokens at the standard price: batch, flex and priority tiers, tools, and rent for what is "
+    "kept in a cache are not in it"
+)
 NO_USAGE = "no request reports the tokens that it read from a cache: there is nothing to bill"
 
 
@@ -39,11 +44,11 @@ class Used:
 class Billed:
     """The bill of the counted requests (`rows`: their numbers), USD throughout; None is not known.
 
-    without_cache_usd: every prompt token at the fresh price, the output as it is. missed_usd: by
-    cause, what its tokens cost more than if they had been read. read_frac: read / (read +
-    written); break_even_read_frac: the share at which the cache costs what none would, at the
-    first model's prices and the mean prompt. difference: to the reported costs, None where none
-    is reported; farthest_id: the request that differs most.
+    without_cache_usd: every prompt token at the fresh price, the output as it is. missed_usd:
+    unexplained and by cause, what its tokens cost more than if they had been read. read_frac:
+    read / (read + written); break_even_read_frac: the share at which the cache costs what none
+    would, at the first model's prices and the mean prompt. difference: to the reported costs, None
+    where none is reported; farthest_id: the request that differs most.
     """
 
     used: tuple[Used, ...]
@@ -78,12 +83,12 @@ class _Rows:
 def bill_analysis(analysis: Analysis, price_list: PriceList) -> Billed:
     """With what each cause cost, where prompts are counted in tokens. Raises SettingError."""
     ledger = analysis.ledger
-    causes: dict[str, Ints | None] = {
-        cause: None if cause in ledger.rungs.unknown else ledger.cause(cause) for cause in CAUSES
-    }
+    missed: dict[str, Ints | None] = {UNEXPLAINED: ledger.unexplained}
+    for cause in CAUSES:
+        missed[cause] = None if cause in ledger.rungs.unknown else ledger.cause(cause)
     if analysis.trace.identity == "text":  # causes are in bytes
-        causes = dict.fromkeys(CAUSES)
-    return _billed(analysis.trace, price_list, causes)
+        missed = dict.fromkeys(missed)
+    return _billed(analysis.trace, price_list, missed)
 
 
 def bill_lengths(analysis: LengthsAnalysis, price_list: PriceList) -> Billed:
@@ -91,7 +96,7 @@ def bill_lengths(analysis: LengthsAnalysis, price_list: PriceList) -> Billed:
     return _billed(analysis.trace, price_list, {})
 
 
-def _billed(trace: Trace, price_list: PriceList, causes: Mapping[str, Ints | None]) -> Billed:
+def _billed(trace: Trace, price_list: PriceList, missed: Mapping[str, Ints | None]) -> Billed:
     rows = np.flatnonzero(trace.counted)
     told = np.maximum(trace.reported_hit, trace.apart_hit)[rows]
     if np.all(told == ABSENT):
@@ -101,6 +106,7 @@ def _billed(trace: Trace, price_list: PriceList, causes: Mapping[str, Ints | Non
     prices, which, used = _prices_of(trace, rows, price_list)
     known = _Rows(rows, prompt, prices, which)
     usage, notes = _usage(trace, known, told)
+    notes = [STANDARD, *_assumed(trace, rows, price_list), *notes]
     bill = bill_rows(usage, prices, which)
     apart = (
         None
@@ -118,7 +124,7 @@ def _billed(trace: Trace, price_list: PriceList, causes: Mapping[str, Ints | Non
         without_cache_usd=_without_cache(known, bill),
         missed_usd={
             cause: None if tokens is None else _dearer_usd(known, tokens[rows])
-            for cause, tokens in causes.items()
+            for cause, tokens in missed.items()
         },
         read_frac=read / (read + written) if read + written else None,
         break_even_read_frac=break_even_read_share(prices[0].rates(mean_prompt)),
@@ -132,13 +138,15 @@ def _prices_of(
     trace: Trace, rows: Ints, price_list: PriceList
 ) -> tuple[list[Prices], Ints, tuple[Used, ...]]:
     """(all prices that were in force, which of them each row has, what stands in the report)."""
-    labels = np.array([*trace.model.names, None], dtype=object)[trace.model.codes[rows]]
+    codes = trace.model.codes[rows]
+    labels = np.array([*trace.model.names, None], dtype=object)[codes]
     found: list[Prices] = []
     used: list[Used] = []
     which = np.full(len(rows), ABSENT, dtype=np.int64)
-    own_labels = [label for label, _ in price_list.entries if label is not None]
+    own_labels = {label for label, _ in price_list.entries if label is not None}
+    own_codes = [code for code, name in enumerate(trace.model.names) if name in own_labels]
     for label, schedule in price_list.entries:
-        own = labels == label if label is not None else ~np.isin(labels.astype(str), own_labels)
+        own = labels == label if label is not None else ~np.isin(codes, own_codes)
         if label is not None and label not in trace.model.names:
             known = ", ".join(trace.model.names[:5]) or "none is named"
             raise SettingError(f"--prices {label}={schedule.name}", f"no such model: {known}")
@@ -153,6 +161,21 @@ def _prices_of(
         which[which == ABSENT] = len(found)
         found.append(Prices(f"{', '.join(nameless[:3])} (no --prices for it)", "none"))
     return found, which, tuple(used)
+
+
+def _assumed(trace: Trace, rows: Ints, price_list: PriceList) -> Iterator[str]:
+    """Requests that are not in the bill, and where one model's prices stand for several models."""
+    if len(rows) < len(trace):
+        yield f"{len(trace) - len(rows):,} rows are left out of all sums, so of the bill too"
+    named = {label for label, _ in price_list.entries}
+    if None not in named:
+        return
+    codes = np.unique(trace.model.codes[rows]).tolist()
+    others = [trace.model.names[code] for code in codes if code != ABSENT]
+    others = [name for name in others if name not in named]
+    if len(others) > 1:
+        shown = ", ".join(others[:3]) + (" ..." if len(others) > 3 else "")
+        yield f"{len(others):,} models of the trace have the same prices here: {shown}"
 
 
 def _usage(trace: Trace, known: _Rows, read: Ints) -> tuple[Usage, list[str]]:
@@ -173,11 +196,17 @@ def _usage(trace: Trace, known: _Rows, read: Ints) -> tuple[Usage, list[str]]:
     fresh = np.where(known_all, known.prompt - read - written, ABSENT)
     over = known_all & ((fresh < 0) | (hour > written))
     if np.any(over):
-        notes.append(f"{int(over.sum()):,} rows read and write more than their prompt: not billed")
+        notes.append(f"{int(over.sum()):,} rows read and write more than their prompt: not known")
     fresh[over] = ABSENT
     short = np.where(written >= 0, np.maximum(written - hour, 0), ABSENT)
     output = trace.reported_output[rows]
     if trace.identity != "text":
+        counted_here = (output == ABSENT) & trace.has_output[rows]
+        if np.any(counted_here):
+            notes.append(
+                f"{int(counted_here.sum()):,} rows report no output: billed by the tokens of the "
+                "output that the trace holds"
+            )
         output = np.where(output == ABSENT, trace.output_tokens[rows], output)
     return Usage(fresh, read, short, np.where(written >= 0, hour, 0), output), notes
 

@@ -13,7 +13,7 @@ from hitpath.traces.table import Ints
 
 @dataclass(frozen=True, slots=True)
 class DecodeBound:
-    """Over the priced requests whose output's length is known. Seconds are sums over requests.
+    """Over the priced requests that tell an output of a token or more. Seconds are their sums.
 
     miss_prefill_s, served_prefill_s: with nothing cached, with the hits as they were; decode_s:
     all tokens behind the first, each a step shared by `batch` equal requests. A request's time is
@@ -51,7 +51,8 @@ class DecodeBound:
 def decode_bound(
     pricing: Pricing, prompt: Ints, hit: Ints, output: Ints, miss: PricedRows, served: PricedRows
 ) -> DecodeBound | None:
-    """None where no request with a prompt tells its output. Arrays: one entry a request."""
+    """None where no request with a prompt tells an output of a token or more. Arrays: one entry a
+    request."""
     rows = np.flatnonzero((prompt > 0) & (output != ABSENT) & (output > 0))
     if not len(rows):
         return None

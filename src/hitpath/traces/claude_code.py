@@ -142,7 +142,9 @@ class _Calls:
         if before is call:
             return
         self._passed["repeats"] += 1
-        best = call if call.told >= before.told else before
+        best, other = (call, before) if call.told >= before.told else (before, call)
+        if best.line.cost_usd is None:
+            best.line.cost_usd = other.line.cost_usd
         best.arrival_s = min(before.arrival_s, call.arrival_s)
         best.place, best.line.session_id = before.place, before.line.session_id
         self._found[key] = best

@@ -96,8 +96,7 @@ class Fields:
 
     def usd(self, *names: str) -> float | None:
         """A cost in USD, as a number or (ClickHouse) as a string of one."""
-        told = self._decoded(_MOMENT, names)
-        return None if told is None else as_usd(told, names[0], self.place)
+        return as_usd(self._decoded(_MOMENT, names), names[0], self.place)
 
     def start(self, *names: str) -> float:
         """The same, required."""
@@ -129,10 +128,14 @@ def as_count(told: object, name: str, place: str) -> int | None:
     return check_tokens(told, name, place)
 
 
-def as_usd(told: object, name: str, place: str) -> float:
-    """A cost. Raises InputError for what is none."""
+def as_usd(told: object, name: str, place: str) -> float | None:
+    """A cost, None for none and for 0: these tools write 0 where they have no price of the model
+    (LiteLLM's payload: `response_cost or 0.0`). Raises InputError for what is no cost."""
+    if told is None:
+        return None
     try:
-        return check_usd(float(told), name, place)  # type: ignore[arg-type]
+        number = "" if isinstance(told, bool) else told
+        return check_usd(float(number), name, place) or None  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         raise InputError(place, name, f"{told!r:.80} is no cost in USD") from None
 

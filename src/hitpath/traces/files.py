@@ -110,6 +110,10 @@ def _open_bytes(source: Source) -> IO[bytes]:
     return source.path.open("rb", buffering=_CHUNK_BYTES)
 
 
+def _is_compressed(source: Source) -> bool:
+    return source.path is not None and source.path.suffix.lower() in (".gz", ".zst")
+
+
 @contextmanager
 def _told_as_input_error(source: Source, line: list[int]) -> Iterator[None]:
     """The one place where errors of the system become ours."""
@@ -170,9 +174,10 @@ class Stream:
             self._close()
 
     def head(self) -> bytes:
-        """The first MiB of a file, which is opened once more for it; nothing of a pipe."""
-        if not self.can_be_opened_again():
-            return b""
+        """The first MiB of a file, as far as it can be had before it is read: a compressed one is
+        opened once more."""
+        if not (self.can_be_opened_again() and _is_compressed(self._source)):
+            return self.beginning()
         with _told_as_input_error(self._source, [1]), _open_bytes(self._source) as file:
             return file.read(_CHUNK_BYTES)
 

@@ -69,15 +69,19 @@ def _call(rows: ExportRows, found: Counter[str], row: Fields) -> Call | None:
         return None
     text, why_no_text = _text(row)
     start_s = row.start("request_created_at")
+    counts = _counts(row, found)
     properties = row.object("request_properties") or row.object("properties")
     return Call(
         id=row.text("request_id"),
         arrival_s=start_s,
-        counts=_counts(row, found),
+        counts=counts,
         text=text,
         why_no_text=why_no_text,
         replies=stored_replies(row.json("response_body")) if text is not None else [],
-        output_tokens=row.count("completion_tokens") or None,
+        # The provider's own usage first, as for the prompt: it tells the thoughts of Gemini.
+        output_tokens=row.count("completion_tokens") or None
+        if counts.output is None
+        else counts.output,
         cost_usd=row.usd("costUSD"),  # `cost` is in other units in some versions
         finish_s=_later(row, start_s, "delay_ms"),
         ttft_s=_ttft_s(row),

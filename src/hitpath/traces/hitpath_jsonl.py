@@ -403,8 +403,9 @@ class HitpathRows:
             raise InputError(place, "reported.counting", cause)
         row.written = reported.cache_write_tokens
         row.written_1h = reported.cache_write_1h_tokens
-        if row.written_1h is None and (reported.cache_write_ttl_s or 0) >= HOUR_S:
-            row.written_1h = row.written
+        ttl_s = reported.cache_write_ttl_s
+        if row.written_1h is None and row.written is not None and ttl_s is not None:
+            row.written_1h = row.written if ttl_s >= HOUR_S else 0
         row.reported_output = reported.output_tokens
         row.ttft_s = None if reported.ttft_s is None else float(reported.ttft_s)
         row.reported = reported.cached_tokens

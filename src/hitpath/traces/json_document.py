@@ -209,10 +209,12 @@ def _ways_to(path: str) -> Iterator[str]:
 
 
 def _name(key: bytes) -> str:
+    """A name as it stands in paths; one that is none, or could be taken for a path, as a NUL."""
     try:
-        return msgspec.json.decode(key, type=str)
+        name = msgspec.json.decode(key, type=str)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        return ""
+        return "\0"
+    return name if name and "." not in name and "[" not in name else "\0"
 
 
 def parts(

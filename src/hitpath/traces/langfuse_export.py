@@ -140,8 +140,7 @@ def _cost_usd(row: Fields) -> float | None:
         if (told := row.usd(*names)) is not None:
             return told
     named = "costDetails" if row.raw("costDetails") else "cost_details"
-    total = row.object(named).get("total")
-    return None if total is None else as_usd(total, f"{named}.total", row.place)
+    return as_usd(row.object(named).get("total"), f"{named}.total", row.place)
 
 
 FORMAT = Format(NAME, "Langfuse generations", recognises, read)

@@ -84,15 +84,16 @@ def _call(rows: ExportRows, row: Fields) -> Call | None:
     # Where nothing was streamed, LiteLLM writes the end here.
     streamed = first_s is not None and first_s >= start_s and first_s != end_s
     metadata = row.object("metadata")
+    counts = _counts(row, metadata)
     whole = not _SHORTENED.search(row.raw("response"))
     return Call(
         id=identifier,
         arrival_s=start_s,
-        counts=_counts(row, metadata),
+        counts=counts,
         text=text,
         why_no_text=why_no_text,
         replies=stored_replies(row.json("response")) if text is not None and whole else [],
-        output_tokens=row.count("completion_tokens"),
+        output_tokens=row.count("completion_tokens") or counts.output,  # 0 is not known
         cost_usd=row.usd("response_cost", "spend"),
         finish_s=end_s,
         ttft_s=first_s - start_s if streamed and first_s is not None else None,

@@ -17,7 +17,6 @@ from hitpath.traces.otel_spans import Attributes, Span
 INPUT, OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
 SYSTEM, TOOLS = "gen_ai.system_instructions", "gen_ai.tool.definitions"
 _DETAILS = "gen_ai.client.inference.operation.details"
-_ROLE_AND_PARTS = {"role", "parts"}
 
 
 @dataclass(slots=True)
@@ -47,10 +46,9 @@ def call_of(span: Span) -> Call | None:
 
 
 def _of_attributes(attributes: Attributes, at: str, place: str) -> Call:
-    call = Call(reply_name=at + OUTPUT)
-    for i, message in enumerate(_messages(attributes, INPUT, at, place)):
-        call.messages.append(as_recorded(message))
-        call.names.append(f"{at}{INPUT}[{i}]")
+    call, name = Call(reply_name=at + OUTPUT), at + INPUT
+    call.messages = [as_recorded(m) for m in _messages(attributes, INPUT, at, place)]
+    call.names = [f"{name}[{i}]" for i in range(len(call.messages))]
     if attributes.get(SYSTEM) is not None:
         system = attributes[SYSTEM]
         with suppress(InputError):  # else it is plain text
@@ -93,19 +91,15 @@ def _messages(attributes: Attributes, name: str, at: str, place: str) -> list[Me
 
 def as_recorded(message: Message) -> Message:
     """With `parts` (role, parts) as `content` (role, content)."""
-    if message.keys() == _ROLE_AND_PARTS and (text := _only_text(message["parts"])) is not None:
-        return {"role": message["role"], "content": text}
+    parts = message.get("parts")
+    if len(message) == 2 and "role" in message and isinstance(parts, list) and len(parts) == 1:
+        part = parts[0]  # one text, as most have: the general way takes much longer
+        if isinstance(part, dict) and part.get("type") == "text":
+            text = part.get("content")
+            if isinstance(text, str):
+                return {"role": message["role"], "content": text}
     rest = {k: v for k, v in message.items() if k not in ("parts", "finish_reason")}
-    return plain_message(
-        {**rest, "content": _parts(message["parts"])} if "parts" in message else rest
-    )
-
-
-def _only_text(parts: Any) -> str | None:
-    if not isinstance(parts, list) or len(parts) != 1 or not isinstance(parts[0], dict):
-        return None
-    text = parts[0].get("content")
-    return text if isinstance(text, str) and parts[0].get("type") == "text" else None
+    return plain_message({**rest, "content": _parts(parts)} if "parts" in message else rest)
 
 
 def _parts(parts: Any) -> Any:

@@ -23,27 +23,30 @@ from hitpath.traces.rows import Row, Symbols, check_tokens, whole_prompt
 from hitpath.traces.table import Context, model_context
 
 
-class Details(msgspec.Struct, kw_only=True):
-    """Parts of a prompt's count; writes under the names of OpenAI and of LiteLLM."""
-
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    cache_creation_tokens: int | None = None
-
-
 class Writes(msgspec.Struct, kw_only=True):
     """Anthropic's tokens written, by time to live."""
 
     ephemeral_1h_input_tokens: int | None = None
 
 
+class Details(msgspec.Struct, kw_only=True):
+    """Parts of a prompt's count; writes under the names of OpenAI and of LiteLLM."""
+
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    cache_creation_tokens: int | None = None
+    cache_creation_token_details: Writes | None = None
+
+
 class Usage(msgspec.Struct, kw_only=True):
     """Token counts of OpenAI chat, OpenAI responses, Anthropic, Bedrock's Converse (`inputTokens`,
-    the cached ones apart as Anthropic's; botocore, bedrock-runtime TokenUsage), or Gemini
-    (`promptTokenCount`, the cached ones in it; googleapis, UsageMetadata); the names tell which."""
+    the cached ones apart as Anthropic's; botocore, bedrock-runtime TokenUsage), Gemini
+    (`promptTokenCount`, the cached ones in it; googleapis, UsageMetadata), or DeepSeek
+    (`prompt_cache_hit_tokens` of `prompt_tokens`; its API reference); the names tell which."""
 
     prompt_tokens: int | None = None
     prompt_tokens_details: Details | None = None
+    prompt_cache_hit_tokens: int | None = None
     input_tokens: int | None = None
     input_tokens_details: Details | None = None
     total_tokens: int | None = None
@@ -178,7 +181,7 @@ def counts_of(usage: Usage, place: str) -> Counts:
     """Cached and written tokens, and the whole prompt where the names of the counts tell what
     they include. Raises InputError for what is no count."""
     details = usage.prompt_tokens_details or usage.input_tokens_details or Details()
-    writes = usage.cache_creation or Writes()
+    writes = usage.cache_creation or details.cache_creation_token_details or Writes()
     for told in (usage, details, writes):
         for name, encoded in zip(
             told.__struct_fields__, told.__struct_encode_fields__, strict=True
@@ -188,6 +191,7 @@ def counts_of(usage: Usage, place: str) -> Counts:
     hit = _first(
         details.cached_tokens,
         usage.cache_read_input_tokens,
+        usage.prompt_cache_hit_tokens,
         usage.converse_read,
         usage.gemini_cached,
     )
