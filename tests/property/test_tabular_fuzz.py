@@ -139,8 +139,10 @@ def test_changed_csv_is_read_or_refused(data, mapping, skip):
 @given(data=changed(PARQUETS), mapping=MAPPINGS, skip=st.booleans())
 @settings(deadline=None, max_examples=300)
 def test_changed_parquet_is_read_or_refused(data, mapping, skip):
+    """Without its first four bytes it is text, and a mapping may make rows of any text."""
     trace = answer(data, "t.parquet", mapping, skip)
-    assert trace is None or 0 < len(trace) <= 4
+    most = 4 if data.startswith(b"PAR1") else data.count(b"\n") + 1
+    assert trace is None or 0 < len(trace) <= most
 
 
 @given(
