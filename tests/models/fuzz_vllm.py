@@ -229,11 +229,13 @@ def one_run(vllm, seed, version, kind, operations):
 KINDS = ["full", "one-window", "window", "sizes", "gemma", "two-windows", "state", "states"]
 
 
-def main():
+def fuzz(run, unit):
+    """Read the command line, make runs of each kind until it has so many `unit`s, and print what
+    was compared, or the first difference with its seed. Returns the exit code."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--source", required=True)
     parser.add_argument("--version", required=True)
-    parser.add_argument("--operations", type=int, default=10_000)
+    parser.add_argument(f"--{unit}", dest="most", type=int, default=10_000)
     parser.add_argument("--kinds", default="full")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
@@ -241,9 +243,9 @@ def main():
     results = {}
     for kind in KINDS if args.kinds == "all" else args.kinds.split(","):
         total, seed = {}, args.seed
-        while total.get("operations", 0) < args.operations:
+        while total.get(unit, 0) < args.most:
             try:
-                counts = one_run(vllm, seed, args.version, kind, min(500, args.operations))
+                counts = run(vllm, seed, args.version, kind, min(500, args.most))
             except Mismatch as error:
                 place = {"kind": kind, "seed": seed, "settings": str(error.settings)}
                 print(json.dumps({**place, "mismatch": str(error)}))
@@ -257,4 +259,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(fuzz(one_run, "operations"))

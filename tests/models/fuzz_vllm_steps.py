@@ -7,16 +7,13 @@ preempted, the block tables, the whole free queue, who finished, and the hit-rat
 Prints one JSON object; exits 1 at the first difference, with its seed.
 """
 
-import argparse
-import json
 import random
 import sys
-import time
 
 from hitpath.sim.models.vllm_rules import VllmSettings, rules_of
 from hitpath.sim.models.vllm_steps import StepSettings, VllmScheduler
-from models.fuzz_vllm import Mismatch, random_groups, random_request
-from models.vllm_oracle import Vllm, free_queue
+from models.fuzz_vllm import Mismatch, fuzz, random_groups, random_request
+from models.vllm_oracle import free_queue
 from models.vllm_scheduler import RealScheduler
 
 
@@ -79,32 +76,5 @@ def one_run(vllm, seed, version, kind, num_steps):
     return counts
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--source", required=True)
-    parser.add_argument("--version", required=True)
-    parser.add_argument("--steps", type=int, default=10_000)
-    parser.add_argument("--kinds", default="full")
-    parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args()
-    vllm, began = Vllm(args.source), time.monotonic()
-    results = {}
-    for kind in args.kinds.split(","):
-        total, seed = {}, args.seed
-        while total.get("steps", 0) < args.steps:
-            try:
-                counts = one_run(vllm, seed, args.version, kind, min(500, args.steps))
-            except Mismatch as error:
-                place = {"kind": kind, "seed": seed, "settings": str(error.settings)}
-                print(json.dumps({**place, "mismatch": str(error)}))
-                return 1
-            total = {name: total.get(name, 0) + n for name, n in counts.items()}
-            seed += 1
-        results[kind] = {**total, "seeds": seed - args.seed, "mismatches": 0}
-    took = round(time.monotonic() - began, 1)
-    print(json.dumps({"engine": f"vllm {args.version}", "seconds": took, "kinds": results}))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(fuzz(one_run, "steps"))
