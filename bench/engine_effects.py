@@ -1,16 +1,23 @@
 """Each mechanism of the engine, switched on and off: what it saves.
 
-    python bench/engine_effects.py [--model small] [--rounds 5] [--threads N] [SECTION ...]
+    python bench/engine_effects.py [--model small] [--rounds 5] [--threads N] [--cpu-time]
+                                   [SECTION ...]
 
-lookup    keys, match and block mapping of a 32,000-token hit, content compared: microseconds
+lookup    keys, match and block mapping of a 32,000-token hit, content compared: microseconds, and
+          their share of such a hit's TTFT
 two       cache on and off x own attention, torch's, plain: TTFT of 2,016 tokens (2,000 shared)
+pages     TTFT of a hit whose 2,000 tokens stand in one run of memory (read in place) and in blocks
+          that lie anywhere (copied by block in order to be read)
 cascade   8 decoding sharers of 4,096 tokens: time and KV bytes read a step, with and without
 chunks    inter-token latency of one request while a 4,096-token miss arrives, with and without
 int8      tokens that the same bytes hold; TTFT of a hit; change of logits and of greedy tokens
-parts     miss and hit by part (linear, attention, rest) beside the machine's own matrix product
+parts     miss and hit by part (linear, attention, rest), each as a share of its roofline: the
+          longer of its arithmetic at the rate of a matrix product and its bytes at the rate of
+          reading memory, both measured here
 
-bfloat16. Variants alternate within a round; a figure is the median over rounds. Tables for people;
-the last line is one JSON object.
+bfloat16. Variants alternate within a round; a figure is the median over rounds. --cpu-time, with
+--threads 1: the processor's time of the thread, for a machine that has other work as well. Tables
+for people; the last line is one JSON object.
 """
 
 import argparse
@@ -20,6 +27,7 @@ import random
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +40,7 @@ from hitpath.engine.cache import CacheShape, PrefixCache, salt_root
 from hitpath.engine.engine import Engine
 from hitpath.engine.layers import Linear
 from hitpath.engine.load import load_engine
-from hitpath.engine.records import GenerationRequest, SamplingParams, token_array
+from hitpath.engine.records import GenerationRequest, SamplingParams, Tokens, token_array
 from hitpath.engine.sequence import Clocks, Sequence
 from hitpath.engine.settings import EngineSettings
 from hitpath.keys import block_keys
@@ -45,10 +53,16 @@ def ids(count: int) -> list[int]:
     return [RNG.randrange(300, 8192) for _ in range(count)]
 
 
+class Clock:
+    """Seconds; `main` may choose another one."""
+
+    now = time.perf_counter
+
+
 def milliseconds(call: Callable[[], object]) -> float:
-    started = time.perf_counter()
+    started = Clock.now()
     call()
-    return 1e3 * (time.perf_counter() - started)
+    return 1e3 * (Clock.now() - started)
 
 
 def medians(rounds: int, variants: dict[str, Callable[[], float]]) -> dict[str, float]:
@@ -60,16 +74,35 @@ def medians(rounds: int, variants: dict[str, Callable[[], float]]) -> dict[str, 
     return {name: round(statistics.median(each[1:]), 3) for name, each in found.items()}
 
 
+def waiting(tokens: Tokens) -> Sequence:
+    request = GenerationRequest("r", tokens, ONE)
+    return Sequence(request, 0, 0, len(tokens) + 1, Clocks(0.0), salt_root(None))
+
+
+def filled(cache: PrefixCache, tokens: Tokens, num_tokens: int) -> Sequence:
+    """The first `num_tokens` can be found from now on, whatever stands in their KV."""
+    sequence = waiting(tokens)
+    sequence.extend_keys(cache.block_size)
+    assert cache.admit(sequence, cache.lookup(sequence))
+    sequence.num_computed = num_tokens
+    cache.store(sequence)
+    cache.release(sequence)
+    return sequence
+
+
 class Bench:
     def __init__(self, model: str, rounds: int, threads: int) -> None:
-        self.folder = str(model_folder(model))
+        self.model = model
         self.rounds = rounds
         self.threads = threads
 
-    def engine(self, **settings: Any) -> Engine:
+    def engine(self, folder: Path | None = None, **settings: Any) -> Engine:
         values = {"dtype": "bfloat16", "kv_cache_bytes": 1 << 29, "max_batch_tokens": 8192}
         values |= {"num_threads": self.threads}
-        return load_engine(self.folder, EngineSettings(**{**values, **settings}))
+        folder = folder or model_folder(self.model)
+        engine = load_engine(str(folder), EngineSettings(**{**values, **settings}))
+        engine._clock = engine._scheduler._clock = Clock.now
+        return engine
 
     # ---- sections
 
@@ -80,15 +113,9 @@ class Bench:
         cache = PrefixCache(shape, time.perf_counter, lambda record: None)
 
         def new() -> Sequence:
-            request = GenerationRequest("r", tokens, ONE)
-            return Sequence(request, 0, 0, len(tokens) + 1, Clocks(0.0), salt_root(None))
+            return waiting(tokens)
 
-        first = new()
-        first.extend_keys(size)
-        assert cache.admit(first, cache.lookup(first))
-        first.num_computed = num_tokens
-        cache.store(first)
-        cache.release(first)
+        first = filled(cache, tokens, num_tokens)
 
         def keys() -> float:
             return 1e3 * milliseconds(lambda: block_keys(tokens, size, first.root))
@@ -96,9 +123,9 @@ class Bench:
         def match_and_map() -> float:
             sequence = new()
             sequence.extend_keys(size)
-            started = time.perf_counter()
+            started = Clock.now()
             assert cache.admit(sequence, cache.lookup(sequence))
-            taken = time.perf_counter() - started
+            taken = Clock.now() - started
             assert sequence.num_computed == num_tokens
             cache.release(sequence)
             return 1e6 * taken
@@ -109,7 +136,32 @@ class Bench:
             return 1e3 * milliseconds(lambda: cache.index.match(None, tokens, first.keys, most))
 
         variants = {"keys_us": keys, "match_us": match, "match_and_map_us": match_and_map}
-        return medians(50 * self.rounds, variants)
+        return medians(50 * self.rounds, variants) | self.lookup_share(num_tokens)
+
+    def lookup_share(self, num_tokens: int) -> dict[str, float]:
+        """Of a hit with so many cached tokens, through the engine: its own timings, and the keys
+        timed apart. `lookup_s` of an answer is both. The KV that is read is noise: computing it
+        would take minutes, and reading it takes the same."""
+        folder = model_folder(self.model, 2 * num_tokens)
+        engine = self.engine(folder, kv_cache_bytes=1 << 29)
+        engine._model.kv._all.normal_()
+        shared = ids(num_tokens)
+        filled(engine.cache, token_array([*shared, 0]), num_tokens)
+        root, found = salt_root(None), []
+        for _ in range(self.rounds + 1):
+            prompt = shared + ids(16)
+            done = engine.generate([prompt], ONE)[0]
+            assert done.usage.cached_tokens == num_tokens
+            tokens = token_array(prompt)
+            keys_us = 1e3 * milliseconds(lambda tokens=tokens: block_keys(tokens, 16, root))
+            found.append((done.timings.ttft_s, done.timings.lookup_s, 1e-6 * keys_us))
+        ttft, lookup, keys = (statistics.median(each) for each in zip(*found[1:], strict=True))
+        return {
+            "hit of 32,000 cached tokens: TTFT ms": round(1e3 * ttft, 2),
+            "its lookup, keys included: us": round(1e6 * lookup, 1),
+            "keys, share of TTFT, %": round(100 * keys / ttft, 3),
+            "match and mapping, share of TTFT, %": round(100 * (lookup - keys) / ttft, 3),
+        }
 
     def two(self) -> dict[str, float]:
         engines = {
@@ -127,6 +179,25 @@ class Bench:
             return milliseconds(lambda: engine.generate([shared + ids(16)], ONE))
 
         return medians(self.rounds, {n: lambda e=e: ttft(e) for n, e in engines.items()})
+
+    def pages(self) -> dict[str, float]:
+        engines = {"one run": self.engine(), "anywhere": self.engine()}
+        free = engines["anywhere"].cache.pool.full
+        np.random.default_rng(1).shuffle(free._stack[: free.num_free])
+        shared, copied = ids(2_000), {}
+        for engine in engines.values():
+            engine.generate([shared], ONE)
+
+        def ttft(name: str) -> float:
+            engine = engines[name]
+            before = engine.stats().kv_gathered_bytes
+            taken = milliseconds(lambda: engine.generate([shared + ids(16)], ONE))
+            gathered = engine.stats().kv_gathered_bytes - before
+            copied[f"{name}: MB copied"] = round(gathered / 1e6, 2)
+            return taken
+
+        found = medians(5 * self.rounds, {n: lambda n=n: ttft(n) for n in engines})
+        return {f"{name}: hit ms": ms for name, ms in found.items()} | copied
 
     def cascade(self) -> dict[str, float]:
         num_shared, sharers, steps = 4_096, 8, 16
@@ -216,9 +287,9 @@ class Bench:
         linear, plan_of = Linear.__call__, engine._model.decoder._attention.plan
 
         def timed_linear(self: Linear, x: torch.Tensor) -> torch.Tensor:
-            started = time.perf_counter()
+            started = Clock.now()
             out = linear(self, x)
-            spent["linear"] += time.perf_counter() - started
+            spent["linear"] += Clock.now() - started
             return out
 
         def timed_plan(batch: Any) -> Any:
@@ -226,9 +297,9 @@ class Bench:
             attend = plan.attend
 
             def timed(kind: Any, queries: torch.Tensor) -> torch.Tensor:
-                started = time.perf_counter()
+                started = Clock.now()
                 out = attend(kind, queries)
-                spent["attention"] += time.perf_counter() - started
+                spent["attention"] += Clock.now() - started
                 return out
 
             plan.attend = timed
@@ -249,28 +320,59 @@ class Bench:
                     figures.setdefault(f"{path}: {part} ms", []).append(ms)
         Linear.__call__ = linear
         found = {name: round(statistics.median(each[1:]), 2) for name, each in figures.items()}
-        a, b = (torch.randn(s, dtype=torch.bfloat16) for s in ((2016, 1024), (2816, 1024)))
-        product = min(milliseconds(lambda: torch.nn.functional.linear(a, b)) for _ in range(20))
-        peak = 2 * 2016 * 1024 * 2816 / product / 1e6
-        config = engine._model.decoder.config
-        layers = len(config.layers)
-        weights = sum(
-            part.num_elements
-            for layer in engine._model.decoder._weights.layers
-            for part in (layer.qkv, layer.out, layer.gate_up, layer.down)
-        )
-        causal = 2 * config.num_heads * config.head_dim * 2016 * 2017 * layers
-        found["machine: GFLOP/s of a bf16 product"] = round(peak)
-        found["miss: linear share of that"] = round(
-            2 * weights * 2016 / 1e6 / peak / found["miss: linear ms"], 3
-        )
-        found["miss: attention share of that"] = round(
-            causal / 1e6 / peak / found["miss: attention ms"], 3
-        )
+        flop_rate, byte_rate = product_rate(), reading_rate()
+        found["machine: GFLOP/s of a bf16 product"] = round(flop_rate / 1e9)
+        found["machine: GB/s of reading"] = round(byte_rate / 1e9, 1)
+        for path, num_new in (("miss", 2_016), ("hit", 16)):
+            floors = floors_ms(engine, num_new, 2_016, flop_rate, byte_rate)
+            for part, floor in {**floors, "all": sum(floors.values())}.items():
+                share = round(floor / found[f"{path}: {part} ms"], 3)
+                found[f"{path}: {part}, share of the roofline"] = share
         return found
 
 
-SECTIONS = ("lookup", "two", "cascade", "chunks", "int8", "parts")
+def product_rate() -> float:
+    """FLOP/s of the best of 20 bf16 products as a prompt's are."""
+    a, b = (torch.randn(s, dtype=torch.bfloat16) for s in ((2016, 1024), (2816, 1024)))
+    taken = min(milliseconds(lambda: torch.nn.functional.linear(a, b)) for _ in range(20))
+    return 2 * 2016 * 1024 * 2816 / taken * 1e3
+
+
+def reading_rate() -> float:
+    """Bytes/s of the best of 5 sums over half a GB, which no cache holds."""
+    numbers = torch.ones(1 << 27)
+    return 4 * len(numbers) / min(milliseconds(numbers.sum) for _ in range(5)) * 1e3
+
+
+def floors_ms(
+    engine: Engine, num_new: int, context: int, flop_rate: float, byte_rate: float
+) -> dict[str, float]:
+    """What the parts of one prompt take at least: each operand read once, each result written
+    once, in bf16. The head is computed for one token."""
+    decoder = engine._model.decoder
+    config, weights = decoder.config, decoder._weights
+    layers = len(config.layers)
+    of_layers = sum(
+        part.num_elements
+        for layer in weights.layers
+        for part in (layer.qkv, layer.out, layer.gate_up, layer.down)
+    )
+    heads, kv_heads = (n * config.head_dim for n in (config.num_heads, config.num_kv_heads))
+    seen = sum(range(context - num_new + 1, context + 1))
+    hidden, inner = config.hidden_size, config.intermediate_size
+    norms_and_sums, turned, gated = 2 * (2 + 3) * hidden, 2 * (heads + 2 * kv_heads), 3 * inner
+    flops_and_bytes = {
+        "linear": (2 * num_new * of_layers, 2 * (of_layers + weights.head.num_elements)),
+        "attention": (4 * heads * seen * layers, 2 * 2 * kv_heads * context * layers),
+        "rest": (0, 2 * num_new * layers * (norms_and_sums + turned + gated)),
+    }
+    return {
+        part: 1e3 * max(flops / flop_rate, num_bytes / byte_rate)
+        for part, (flops, num_bytes) in flops_and_bytes.items()
+    }
+
+
+SECTIONS = ("lookup", "two", "pages", "cascade", "chunks", "int8", "parts")
 
 
 def main() -> None:
@@ -279,7 +381,12 @@ def main() -> None:
     parser.add_argument("--model", choices=SIZES, default="small")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--cpu-time", action="store_true", help="with --threads 1")
     options = parser.parse_args()
+    if options.cpu_time:
+        if options.threads != 1:
+            parser.error("--cpu-time needs --threads 1")
+        Clock.now = time.thread_time
     unknown = set(options.sections) - set(SECTIONS)
     if unknown:
         parser.error(f"no section {', '.join(sorted(unknown))}")
@@ -291,7 +398,16 @@ def main() -> None:
         print(section)
         for name, value in results[section].items():
             print(f"  {name:44} {value:>12,}", flush=True)
-    print(json.dumps({"bench": "engine_effects", "machine": machine(), "results": results}))
+    print(
+        json.dumps(
+            {
+                "bench": "engine_effects",
+                "cpu_time": options.cpu_time,
+                "machine": machine(),
+                "results": results,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ tokens, trained on the standard library's sources. Nothing is downloaded.
 """
 
 import argparse
+import json
 import sysconfig
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from _measure import DATA
 
 SIZES = {"small": (8, 512, 8, 2, 1536), "big": (12, 1024, 16, 4, 2816)}
 VOCABULARY = 8192
+POSITIONS = 16_384
 SPECIAL = ["<|bos|>", "<|eos|>", "<|im_start|>", "<|im_end|>", "<unk>"]
 TEMPLATE = (
     "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}"
@@ -23,12 +25,23 @@ TEMPLATE = (
 )
 
 
-def model_folder(name: str) -> Path:
-    """The folder of `small` or `big`, made now if it is not there yet."""
+def model_folder(name: str, positions: int = POSITIONS) -> Path:
+    """The folder of `small` or `big`, made now if it is not there yet; with other `positions`, one
+    of the same weights whose configuration allows so many."""
     folder = DATA / f"engine-{name}"
     if not (folder / "tokenizer.json").exists():
         _make(name, folder)
-    return folder
+    if positions == POSITIONS:
+        return folder
+    longer = DATA / f"engine-{name}-{positions}"
+    longer.mkdir(exist_ok=True)
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config["max_position_embeddings"] = positions
+    (longer / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    for file in folder.iterdir():
+        if not (longer / file.name).exists():
+            (longer / file.name).symlink_to(file)
+    return longer
 
 
 def _make(name: str, folder: Path) -> None:
@@ -47,7 +60,7 @@ def _make(name: str, folder: Path) -> None:
         num_attention_heads=heads,
         num_key_value_heads=kv_heads,
         head_dim=hidden // heads,
-        max_position_embeddings=16_384,
+        max_position_embeddings=POSITIONS,
         bos_token_id=tokenizer.bos_token_id,
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
@@ -85,8 +98,6 @@ def _tokenizer() -> Any:
 
 def write_gguf(name: str) -> Path:
     """The model as GGUF in fp16 (vectors in fp32), queries and keys in llama.cpp's order."""
-    import json
-
     import torch
     from gguf import GGUFWriter, TokenType
     from safetensors.torch import load_file

@@ -28,7 +28,9 @@ def serve(
     index: Annotated[str, typer.Option(help="blocks or radix.")] = ENGINE.index,
     eviction: Annotated[str, typer.Option(help="lru, lfu or priority.")] = ENGINE.eviction,
     admission: Annotated[str, typer.Option(help="fcfs or longest_hit.")] = ENGINE.admission,
-    attention: Annotated[str, typer.Option(help="folded, sdpa or plain.")] = ENGINE.attention,
+    attention: Annotated[
+        str, typer.Option(help="auto, folded, sdpa, plain or flashinfer.")
+    ] = ENGINE.attention,
     dtype: Annotated[
         str | None, typer.Option(help="float32 or bfloat16 [default: the checkpoint's].")
     ] = ENGINE.dtype,

@@ -126,7 +126,7 @@ def test_a_model_without_a_template_still_completes(folder, tmp_path):
         assert server.ask("POST", "/v1/completions", {"prompt": "x"})[0] == 200
 
 
-HUGE, SMALL = (EngineSettings(kv_cache_bytes=number) for number in (1 << 50, 100))
+HUGE, LARGE, SMALL = (EngineSettings(kv_cache_bytes=number) for number in (1 << 70, 1 << 41, 100))
 WRONG = [
     (ServeJob(None), "give a model folder, or --tiny"),
     (ServeJob("folder", tiny=True), "give a model folder, or --tiny"),
@@ -135,7 +135,8 @@ WRONG = [
     (ServeJob(None, tiny=True, kv_events_topic="kv"), "need --kv-events"),
     (ServeJob(None, tiny=True, port=0, kv_events="nowhere"), "--kv-events nowhere"),
     (ServeJob(None, tiny=True, port=0, name="\udcff"), "--name: is not UTF-8"),
-    (ServeJob(None, tiny=True, port=0, engine=HUGE), "has not so much memory"),
+    (ServeJob(None, tiny=True, port=0, engine=HUGE), "--kv-gib: .*blocks are more than"),
+    (ServeJob(None, tiny=True, port=0, engine=LARGE), "--kv-gib: .*has not so much memory"),
     (ServeJob(None, tiny=True, port=0, engine=SMALL), "--kv-gib: holds no block"),
     (ServeJob(None, tiny=True, drain_s=-1), "--drain-s"),
     (ServeJob(None, tiny=True, drain_s=float("nan")), "--drain-s"),

@@ -32,15 +32,15 @@ class Cascade:
         if len(self._spans) == 1:
             self._num_shared = leading_run(first, kv)
         self._shared = kv.where(first.blocks, self._num_shared)
-        self._wide = max(span.num_new for span in self._spans)
-        self._rest = max(span.num_context for span in self._spans) - self._num_shared
-        slots = np.concatenate([self._rest_slots(span) for span in self._spans])
-        self._rest_pages = kv.slots_to_read(slots)
-        self._mask = self._hidden()
-        self._rows = self._padded_rows()
-        self._real = torch.tensor(
-            [i < span.num_new for span in self._spans for i in range(self._wide)]
-        )
+        new = np.array([span.num_new for span in self._spans])
+        context = np.array([span.num_context for span in self._spans])
+        self._wide = int(new.max())
+        self._rest = int(context.max()) - self._num_shared
+        self._rest_pages = kv.slots_to_read(self._rest_slots(context))
+        within = np.minimum(np.arange(self._wide), new[:, None] - 1)  # of a span's own queries
+        self._mask = self._hidden(context, (context - new)[:, None] + within)
+        self._rows = self._padded_rows(new, within)
+        self._real = kv.tensor((np.arange(self._wide) < new[:, None]).reshape(-1))
 
     def attend(self, kind: LayerKind, queries: torch.Tensor, out: torch.Tensor) -> None:
         shared = self._kv.read(kind.number, self._shared)
@@ -99,36 +99,36 @@ class Cascade:
             sums += torch.bmm(left, shared[1])
         found.copy_(sums)
 
-    def _rest_slots(self, span: Span) -> Numbers:
-        """Slots of what is not shared; a shorter span's last one stands again in the padding."""
-        own = self._kv.slots(span.blocks, self._num_shared, span.num_context)
-        return np.pad(own, (0, self._rest - len(own)), mode="edge")
+    def _rest_slots(self, context: Numbers) -> Numbers:
+        """Slots of what is not shared, span after span [spans x rest]; a shorter span's last one
+        stands again in the padding."""
+        size = self._kv.block_size
+        first = self._num_shared // size
+        blocks = [span.blocks[first:] for span in self._spans]
+        begins = np.cumsum([0, *map(len, blocks[:-1])])[:, None]
+        at = np.minimum(
+            np.arange(self._num_shared, self._num_shared + self._rest), context[:, None] - 1
+        )
+        found = np.concatenate(blocks)[begins + at // size - first].astype(np.int64)
+        slots: Numbers = (found * size + at % size).reshape(-1)
+        return slots
 
-    def _hidden(self) -> torch.Tensor | None:
+    def _hidden(self, context: Numbers, last_seen: Numbers) -> torch.Tensor | None:
         """-inf where a query may not see a slot of the rest: [spans, wide, 1, rest]; None where
         every query sees all of it. Padding queries see what the last one sees."""
-        if self._wide == 1 and all(
-            span.num_context - self._num_shared == self._rest for span in self._spans
-        ):
+        if self._wide == 1 and bool((context - self._num_shared == self._rest).all()):
             return None
-        last_seen = torch.tensor(
-            [
-                [span.num_cached + min(i, span.num_new - 1) for i in range(self._wide)]
-                for span in self._spans
-            ]
-        )
         columns = torch.arange(self._num_shared, self._num_shared + self._rest)
-        hidden = columns > last_seen.unsqueeze(-1)
+        hidden = columns > self._kv.tensor(last_seen).unsqueeze(-1)
         mask = torch.zeros(hidden.shape, dtype=self._kv.dtype).masked_fill_(hidden, -torch.inf)
         return mask.unsqueeze(2)
 
-    def _padded_rows(self) -> torch.Tensor | None:
+    def _padded_rows(self, new: Numbers, within: Numbers) -> torch.Tensor | None:
         """Row of each query of the padded spans; None where nothing is padded."""
-        if all(span.num_new == self._wide for span in self._spans):
+        if bool((new == self._wide).all()):
             return None
-        return torch.tensor(
-            [span.row + min(i, span.num_new - 1) for span in self._spans for i in range(self._wide)]
-        )
+        rows = np.array([span.row for span in self._spans])[:, None] + within
+        return self._kv.tensor(rows.reshape(-1))
 
     def _gather(self, queries: torch.Tensor) -> torch.Tensor:
         if self._rows is not None:

@@ -79,7 +79,8 @@ class KVTensors:
         self.dtype = dtype
         self.device = device
         self.moved = BytesMoved()
-        self._num_kv_heads = shape.num_kv_heads
+        self.num_kv_heads = shape.num_kv_heads
+        self.head_dim = shape.head_dim
         self._num_blocks = shape.num_blocks
         heads = (shape.num_layers, 2, shape.num_kv_heads)
         # One block more than the pool knows: where rows of padding are written (graphs.py).
@@ -181,6 +182,12 @@ class KVTensors:
         keys, values = self._all[layer]
         return keys[:, where.first_slot : end], values[:, where.first_slot : end]
 
+    def paged(self, layer: int) -> KeysValues:
+        """All blocks of full precision where they stand: [block, kv head, block_size, dim]."""
+        shape = (self.num_kv_heads, -1, self.block_size, self.head_dim)
+        keys, values = (kept.view(shape).transpose(0, 1) for kept in self._all[layer])
+        return keys, values
+
     def read_slots(self, layer: int, pages: Pages) -> KeysValues:
         """Keys and values of single slots, copied: [kv head, N, dim]."""
         return self._gather(layer, pages, 1)
@@ -193,7 +200,7 @@ class KVTensors:
         num_bytes = len(pages.numbers) * page_size * self._bytes_per_slot
         self.moved.read += num_bytes
         self.moved.gathered += num_bytes
-        heads, dim = self._num_kv_heads, self._all.shape[-1]
+        heads, dim = self.num_kv_heads, self.head_dim
         found = []
         for which in (0, 1):
             full = self._all[layer, which].view(heads, -1, page_size * dim)

@@ -1,6 +1,5 @@
 """An engine from a model folder in Hugging Face's form, read from this machine only."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ from hitpath.core import SettingError
 from hitpath.engine.engine import Engine
 from hitpath.engine.events import Observe, unobserved
 from hitpath.engine.model import Checkpoint, build_model
-from hitpath.engine.model_config import read_config
+from hitpath.engine.model_config import read_config, read_object
 from hitpath.engine.output import Ends
 from hitpath.engine.settings import EngineSettings
 from hitpath.engine.tiny import TinyTokenizer, tiny_checkpoint
@@ -59,12 +58,4 @@ def _ends(folder: Path) -> Ends:
 
 def _read(path: Path) -> dict[str, Any]:
     """An object, {} where there is no such file. Raises SettingError."""
-    if not path.exists():
-        return {}
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise SettingError(str(path), " ".join(str(error).split())) from error
-    if not isinstance(value, dict):
-        raise SettingError(str(path), "not an object")
-    return value
+    return read_object(path) if path.exists() else {}

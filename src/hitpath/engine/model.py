@@ -2,6 +2,7 @@
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from importlib import import_module
 
 import torch
 
@@ -15,12 +16,17 @@ from hitpath.engine.folded import Folded
 from hitpath.engine.graphs import CapturedSteps
 from hitpath.engine.int8 import SCALE_BYTES
 from hitpath.engine.kv_tensors import KVShape, KVTensors
+from hitpath.engine.memory import allocating
 from hitpath.engine.model_config import ModelConfig
 from hitpath.engine.output import Ends
+from hitpath.engine.paged_kernels import PagedKernels, cannot_read, is_installed
 from hitpath.engine.settings import EngineSettings
 from hitpath.engine.weights import fuse
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+MOST_BLOCKS = 1 << 28
+"""Tables hold numbers of 32 bits, and of int8 blocks there may be four times as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +77,14 @@ def build_model(checkpoint: Checkpoint, settings: EngineSettings) -> Model:
         block_size=size,
         num_compact=num_compact,
     )
+    num_tokens = (num_blocks + num_compact) * size
     with scope:
-        kv = KVTensors(kv_shape, dtype, device)
-        weights = fuse(config, checkpoint.name, checkpoint.tensors, dtype, device, settings.prepack)
+        with allocating(_kv_option(settings), f"{checkpoint.name}: KV of {num_tokens:,} tokens"):
+            kv = KVTensors(kv_shape, dtype, device)
+        with allocating(checkpoint.name, f"weights as {dtype}"):
+            weights = fuse(
+                config, checkpoint.name, checkpoint.tensors, dtype, device, settings.prepack
+            )
         decoder = Decoder(config, weights, kv, _attention(config, settings, kv), max_len)
     return Model(
         name=checkpoint.name,
@@ -120,6 +131,8 @@ def _num_blocks(
     if total < 1:
         cause = f"holds no block of {size} tokens of {bytes_per_token:,} bytes"
         raise SettingError("kv_cache_bytes", cause)
+    if total > MOST_BLOCKS:
+        raise SettingError(_kv_option(settings), f"{total:,} blocks are more than {MOST_BLOCKS:,}")
     if not settings.int8_shared:
         return total, 0
     per_head = config.head_dim + SCALE_BYTES
@@ -129,6 +142,11 @@ def _num_blocks(
     if not num_compact or not num_full:
         raise SettingError("compact_share", f"leaves one part of {total} blocks empty")
     return num_full, num_compact
+
+
+def _kv_option(settings: EngineSettings) -> str:
+    """The switch that the size of the KV cache follows from."""
+    return "kv_cache_bytes" if settings.num_blocks is None else "num_blocks"
 
 
 def _dtype(checkpoint: Checkpoint, settings: EngineSettings) -> torch.dtype:
@@ -151,7 +169,16 @@ def _max_len(config: ModelConfig, settings: EngineSettings, capacity_tokens: int
 
 
 def _attention(config: ModelConfig, settings: EngineSettings, kv: KVTensors) -> Attention:
-    if settings.attention != "folded":
+    """Raises SettingError where FlashInfer is asked for and cannot be had."""
+    if settings.attention in ("sdpa", "plain"):
         return OneByOne(kv, fused=settings.attention == "sdpa")
     windows = frozenset(layer.window for layer in config.layers if layer.window is not None)
-    return Folded(kv, windows)
+    folded = Folded(kv, windows)
+    if settings.device != "cuda" or settings.attention == "folded":
+        return folded
+    why_not = cannot_read(kv) if is_installed() else "is not installed"
+    if why_not is None:
+        return PagedKernels(kv, import_module("flashinfer"), folded)
+    if settings.attention == "flashinfer":
+        raise SettingError("attention flashinfer", why_not)
+    return folded

@@ -78,11 +78,6 @@ class ModelConfig:
     dtype: str | None
     layers: tuple[LayerConfig, ...]
 
-    @property
-    def group_size(self) -> int:
-        """Query heads that share a key and value head."""
-        return self.num_heads // self.num_kv_heads
-
 
 class _Values:
     """A JSON object whose fields are taken with a type; SettingError names the file and field."""
@@ -114,13 +109,18 @@ class _Values:
 def read_config(folder: Path) -> ModelConfig:
     """The model of a folder. Raises SettingError for a file or a value that cannot be used."""
     path = folder / "config.json"
+    return parse_config(str(path), read_object(path))
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The object in a JSON file. Raises SettingError."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise SettingError(str(path), " ".join(str(error).split())) from error
     if not isinstance(value, dict):
         raise SettingError(str(path), "not an object")
-    return parse_config(str(path), value)
+    return value
 
 
 def parse_config(place: str, values: dict[str, Any]) -> ModelConfig:

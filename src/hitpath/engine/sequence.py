@@ -52,7 +52,6 @@ class Sequence:
     num_stored: int = 0
     epoch: int = 0
     cached_tokens: int | None = None
-    twin: "Sequence | None" = None
     blocks: Blocks = field(default_factory=lambda: NO_BLOCKS)
     keys: Keys = field(default_factory=lambda: np.empty(0, dtype=np.uint64))
     _buffer: Tokens = field(default_factory=lambda: np.empty(0, dtype=np.uint32))

@@ -9,7 +9,7 @@ DtypeName = Literal["float32", "bfloat16"]
 IndexName = Literal["blocks", "radix"]
 PolicyName = Literal["lru", "lfu", "priority"]
 AdmissionName = Literal["fcfs", "longest_hit"]
-AttentionName = Literal["folded", "sdpa", "plain"]
+AttentionName = Literal["auto", "folded", "sdpa", "plain", "flashinfer"]
 DeviceName = Literal["cpu", "cuda"]
 GraphsName = Literal["off", "cuda", "checked"]
 
@@ -33,7 +33,9 @@ class EngineSettings:
     admission         longest_hit: the waiting request with the largest cached share goes first
     wait_for_twin     a request whose prefix is being computed waits for it instead of repeating it
     max_wait_s        ageing: after this long, a request goes first in its order of arrival
-    attention         folded: own blocked products; sdpa: torch's; plain: the obvious formula
+    attention         folded: own blocked products; sdpa: torch's; plain: the obvious formula;
+                      flashinfer: its paged kernels, on cuda; auto: these where they are installed
+                      and have a kernel for the model, else folded
     cascade           requests that share leading blocks read them once a step
     prepack           weights in oneDNN's own layout (bfloat16 on a CPU)
     int8_shared       idle and shared blocks are kept in int8, a scale per head and token
@@ -59,7 +61,7 @@ class EngineSettings:
     admission: AdmissionName = "fcfs"
     wait_for_twin: bool = True
     max_wait_s: float = 2.0
-    attention: AttentionName = "folded"
+    attention: AttentionName = "auto"
     cascade: bool = True
     prepack: bool = True
     int8_shared: bool = False
@@ -79,6 +81,8 @@ class EngineSettings:
         one_of("graphs", self.graphs, get_args(GraphsName))
         if self.graphs == "cuda" and self.device != "cuda":
             raise SettingError("graphs cuda", "needs device cuda")
+        if self.attention == "flashinfer" and self.device != "cuda":
+            raise SettingError("attention flashinfer", "needs device cuda")
         for name in ("block_size", "kv_cache_bytes", "max_batch_tokens", "max_running"):
             _at_least_one(name, getattr(self, name))
         for name in ("num_blocks", "max_model_len", "num_threads"):

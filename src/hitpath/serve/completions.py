@@ -44,7 +44,7 @@ async def chat_completions(request: web.Request) -> web.StreamResponse:
     state.check_model(body.model)
     params = chat_params(body)
     shape = ChatShape(state.texts, bool(body.return_token_ids), _as_ids(body))
-    prompt = await state.prompts.chat(body.messages, body.tools)
+    prompt = await state.prompts.chat(body.messages, body.tools, body.cache_salt)
     return await _answer(request, state, _call(state, body, [prompt], params, shape))
 
 
@@ -57,7 +57,7 @@ async def completions(request: web.Request) -> web.StreamResponse:
     state.check_model(body.model)
     params = completion_params(body)
     framed = body.add_special_tokens is not False
-    prompts = await state.prompts.completion(body.prompt, framed)
+    prompts = await state.prompts.completion(body.prompt, framed, body.cache_salt)
     options = TextOptions(
         num_choices=params.n,
         echo=_echo(state, body, prompts) if body.echo else None,

@@ -86,12 +86,6 @@ def _load(job: ServeJob, observe: Observe) -> "Engine":
         engine = load_engine(job.model, job.engine, observe)
     except SettingError as error:
         raise as_typed(error) from error
-    except (RuntimeError, MemoryError) as error:
-        if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
-            raise
-        # torch's allocator has no error class of its own
-        cause = "this machine has not so much memory (--kv-gib, the model, or both)"
-        raise SettingError("hitpath serve", cause) from error
     if engine.tokenizer is None:
         raise SettingError(one_line(job.model), "has no tokenizer.json, which serving needs")
     return engine
