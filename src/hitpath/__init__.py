@@ -17,6 +17,9 @@ __all__ = [
     "Result",
     "Setting",
     "SettingError",
+    "Simulated",
+    "Sized",
+    "Swept",
     "__version__",
     "analyze",
     "convert",
@@ -24,10 +27,27 @@ __all__ = [
     "load_pricing",
     "observe",
     "read",
+    "simulate",
+    "size",
+    "sweep",
 ]
 
 if TYPE_CHECKING:
-    from hitpath.api import Observed, Result, analyze, convert, diff, observe, read
+    from hitpath.api import (
+        Observed,
+        Result,
+        Simulated,
+        Sized,
+        Swept,
+        analyze,
+        convert,
+        diff,
+        observe,
+        read,
+        simulate,
+        size,
+        sweep,
+    )
     from hitpath.core import HitpathError, InputError, OutputError, Setting, SettingError
     from hitpath.cost.pricing import Pricing, load_pricing
 

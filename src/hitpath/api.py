@@ -11,7 +11,7 @@ Errors are `hitpath.HitpathError` (`InputError`: place, field, cause; `SettingEr
 cause), each one line. Nothing is printed, nothing leaves the machine.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -45,6 +45,10 @@ from hitpath.report.lengths import lengths_document, lengths_table
 from hitpath.report.observed_result import Observed as Observed
 from hitpath.report.rows import ledger_table
 from hitpath.report.run import check_outputs
+from hitpath.report.simulate_result import Fleet
+from hitpath.report.simulate_result import Simulated as Simulated
+from hitpath.report.simulate_result import Sized as Sized
+from hitpath.report.simulate_result import Swept as Swept
 from hitpath.spine import analyze_trace, check_some_counts
 from hitpath.summary import Analysis, LengthsAnalysis, sum_up_lengths, with_worth
 from hitpath.summary.diff import Comparison, compare
@@ -368,3 +372,68 @@ def _id_of(request: str | int) -> str:
     if number.bit_length() > 64:
         raise SettingError("request_id", "a number of more than 64 bits is no id")
     return str(number)
+
+
+def simulate(
+    traces: Traces,
+    fleet: Fleet | None = None,
+    *,
+    tokenizer: Place | None = None,
+    split_models: bool = False,
+    mapping: Sequence[str] = (),
+    skip_bad_rows: bool = False,
+    **options: Any,
+) -> Simulated:
+    """Serve a trace on a simulated fleet: latency, throughput, hits, and where they were lost.
+
+    traces, tokenizer, mapping, skip_bad_rows: as `read`. fleet: a fleet file (docs/simulate.md), or
+    what stands in one as nested mappings. options: as `hitpath simulate` (workers, router, model,
+    hardware, tp, weights, kv_dtype, efficiency, engine, capacity_tokens, unlimited, memory_frac,
+    block_size, max_batch_tokens, max_running, step_s, token_s, arrivals, scale, rate, think_s,
+    output_tokens, outputs, slo, seed, scrape_interval_s, scrape_age_s, index_lag, index_loss,
+    max_in_flight, gpu_hour); they go over the fleet. Raises InputError or SettingError.
+    """
+    how = _setting({"tokenizer": tokenizer, "split_models": split_models})
+    trace = _read(traces, how, mapping_of(mapping), yes_or_no("skip_bad_rows", skip_bad_rows))
+    return Simulated.of(trace, how, fleet, **options)
+
+
+def sweep(
+    traces: Traces,
+    axes: Mapping[str, Sequence[Any] | str],
+    fleet: Fleet | None = None,
+    *,
+    objective: str | None = None,
+    tokenizer: Place | None = None,
+    split_models: bool = False,
+    mapping: Sequence[str] = (),
+    skip_bad_rows: bool = False,
+    **options: Any,
+) -> Swept:
+    """A grid of simulated fleets, on all cores. axes: name -> values, as `--sweep`; objective,
+    default "ttft_p90" ("goodput" with an slo). The rest as `simulate`."""
+    how = _setting({"tokenizer": tokenizer, "split_models": split_models})
+    trace = _read(traces, how, mapping_of(mapping), yes_or_no("skip_bad_rows", skip_bad_rows))
+    return Swept.of(trace, how, fleet, axes, objective, **options)
+
+
+def size(
+    traces: Traces,
+    slo: str,
+    fleet: Fleet | None = None,
+    *,
+    routers: Sequence[str] | None = None,
+    max_workers: int = 64,
+    tokenizer: Place | None = None,
+    split_models: bool = False,
+    mapping: Sequence[str] = (),
+    skip_bad_rows: bool = False,
+    **options: Any,
+) -> Sized:
+    """The smallest fleet that keeps an SLO ("ttft_p90<0.5,tpot_p99<0.05"), and the best router
+    for it. The rest as `simulate`."""
+    how = _setting({"tokenizer": tokenizer, "split_models": split_models})
+    trace = _read(traces, how, mapping_of(mapping), yes_or_no("skip_bad_rows", skip_bad_rows))
+    names = None if routers is None else tuple(texts_of("routers", routers, "llmd-precise"))
+    most = whole_number("max_workers", max_workers)
+    return Sized.of(trace, how, fleet, names, most, slo=slo, **options)

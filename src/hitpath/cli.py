@@ -17,6 +17,8 @@ from typer.main import get_command
 
 from hitpath import __version__
 from hitpath.cli_costs import calibrate, price, rules
+from hitpath.cli_doctor import doctor
+from hitpath.cli_lint import lint
 from hitpath.cli_options import (
     BlockSize,
     CapacityGiB,
@@ -49,7 +51,9 @@ from hitpath.cli_options import (
     Weights,
     Workers,
 )
+from hitpath.cli_providers import providers
 from hitpath.cli_serve import serve
+from hitpath.cli_simulate import simulate, size
 from hitpath.core import (
     HitpathError,
     ReaderGone,
@@ -350,7 +354,7 @@ def query(
     run_query(ledgers, sql, json_file)
 
 
-for command in (price, rules, calibrate, serve):
+for command in (price, rules, calibrate, providers, simulate, size, doctor, lint, serve):
     app.command()(command)
 
 

@@ -4,13 +4,15 @@
 next one sees. Reports read the result and compute nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from hitpath.accounting.ledger import attribute
 from hitpath.core import InputError, Progress, Setting, SettingError
+from hitpath.doctor.kept import KeptRows, keep_rows
+from hitpath.doctor.rung import canonical_rung
 from hitpath.routing.policies import fixed_or_absent, make_policy
 from hitpath.sim.engines import make_engine
 from hitpath.sim.events import ids_are_prefixes, order_events
@@ -21,7 +23,7 @@ from hitpath.summary import Analysis, Estimate, LengthsAnalysis, Stages, sum_up,
 from hitpath.summary.estimate import check_sampled_setting, estimate_trace
 from hitpath.summary.lengths import check_lengths_setting
 from hitpath.text.tokenizer import load_tokenizer
-from hitpath.traces import read_trace
+from hitpath.traces import open_inputs, read_trace
 from hitpath.traces.blocking import block_trace, choose_block_size
 from hitpath.traces.sampling import Sampler
 from hitpath.traces.sources import Input
@@ -36,9 +38,14 @@ def analyze(
     mapping: Sequence[str] = (),
     progress: Progress | None = None,
     inputs: Sequence[Input] | None = None,
+    canonical: bool = False,
 ) -> Analysis | LengthsAnalysis:
     """Read a trace and explain every prompt token; a trace that does not say what its prompts
-    are gives sums of lengths and reported hits. Raises HitpathError."""
+    are gives sums of lengths and reported hits. canonical: look for tokens that diverged too, which
+    takes the prompts' text a second time. Raises HitpathError."""
+    kept = KeptRows() if canonical else None
+    if kept is not None:
+        inputs = keep_rows(open_inputs(paths, progress) if inputs is None else inputs, kept)
     trace = read_trace(
         paths,
         block_size=setting.block_size,
@@ -47,11 +54,13 @@ def analyze(
         mapping=mapping,
         progress=progress,
         inputs=inputs,
+        keep_places=canonical,
     )
     check_some_counts(trace)
     if trace.identity == "lengths_only":
         return sum_up_lengths(trace, setting)
-    return analyze_trace(trace, setting, progress)
+    rung = None if kept is None else canonical_rung(trace, kept, setting.split_models, progress)
+    return analyze_trace(trace, setting, progress, rung)
 
 
 def estimate(
@@ -107,14 +116,20 @@ def check_some_counts(trace: Trace) -> None:
     raise InputError(first.place, first.field, cause)
 
 
-def analyze_trace(trace: Trace, setting: Setting, progress: Progress | None = None) -> Analysis:
-    """The spine. The trace has prompts (its identity is not "lengths_only")."""
+def analyze_trace(
+    trace: Trace,
+    setting: Setting,
+    progress: Progress | None = None,
+    canonical: Callable[[Ints], Ints] | None = None,
+) -> Analysis:
+    """The spine. The trace has prompts (its identity is not "lengths_only"). canonical: rung 7,
+    where somebody brings it (sim.rungs)."""
     assert trace.identity != "lengths_only"
     check_tokenizer(trace, setting)
     told = progress or _nothing
     told("matching prefixes", 0, 3)
     roots = root_codes(trace, setting.split_models)
-    trace = _content_ids_told(trace, roots)
+    trace = content_ids_told(trace, roots)
     engine = make_engine(setting, choose_block_size(trace, _asked_block_size(trace, setting)))
     blocks = block_trace(trace, engine.block_size, setting.split_models)
     events = order_events(trace, blocks, roots, setting.outputs == "insert")
@@ -133,7 +148,7 @@ def analyze_trace(trace: Trace, setting: Setting, progress: Progress | None = No
             block_size=engine.block_size,
             capacity_blocks=engine.capacity_blocks,
         )
-    ledger = attribute(make_rungs(trace, setting, engine, blocks, events, fleet, roots))
+    ledger = attribute(make_rungs(trace, setting, engine, blocks, events, fleet, roots, canonical))
     ledger.check()
     served = Labels(fleet.worker, workers)
     told("summing up", 2, 3)
@@ -151,7 +166,7 @@ def _nothing(stage: str, done: int, total: int) -> None:
     """Nobody looks at progress."""
 
 
-def _content_ids_told(trace: Trace, roots: Ints) -> Trace:
+def content_ids_told(trace: Trace, roots: Ints) -> Trace:
     """The trace with its identity corrected where its ids are not chained."""
     if trace.identity != "chained" or ids_are_prefixes(trace, roots):
         return trace

@@ -103,7 +103,8 @@ def check_outputs(
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One command: what to read, how, and where the results go."""
+    """One command: what to read, how, and where the results go. canonical: whether to look for
+    tokens that diverged too (rung 7)."""
 
     traces: list[str]
     setting: Setting
@@ -113,6 +114,7 @@ class Job:
     mapping: Sequence[str] = ()
     pricing: Pricing | None = None
     prices: PriceList | None = None
+    canonical: bool = False
 
 
 def run(job: Job) -> None:
@@ -167,13 +169,24 @@ def _analysed(
         for option, value in [*_worth_options(job), *job.outputs.of_requests()]:
             if value is not None:
                 raise SettingError(option, "needs the whole trace; leave out --sample")
-    return (estimate if is_sampled else analyze)(
+        if job.canonical:
+            raise SettingError("--canonical", "needs the whole trace; leave out --sample")
+        return estimate(
+            job.traces,
+            job.setting,
+            skip_bad_rows=job.skip_bad_rows,
+            mapping=job.mapping,
+            progress=progress,
+            inputs=inputs,
+        )
+    return analyze(
         job.traces,
         job.setting,
         skip_bad_rows=job.skip_bad_rows,
         mapping=job.mapping,
         progress=progress,
         inputs=inputs,
+        canonical=job.canonical,
     )
 
 

@@ -2,11 +2,14 @@
 
 0 hit          cap(resident on its worker)            5 token by token, no cap
 1 states       not modelled by these engines          6 under other salts and adapters
-2 in flight    not modelled by these engines          7 canonical form: not known here
+2 in flight    not modelled by these engines          7 in canonical form, token by token
 3 elsewhere    cap(resident on the best worker)       8 the whole prompt
 4 ever         cap(ever computed anywhere)
+
+Rung 7 is known where somebody brings it (doctor.rung): it needs the prompts' text.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -102,8 +105,10 @@ def make_rungs(
     events: Events,
     fleet: FleetOutcome,
     roots: Ints,
+    canonical: Callable[[Ints], Ints] | None = None,
 ) -> Rungs:
-    """All rungs, with the reasons inside `evicted`, `rounding` and `isolated`."""
+    """All rungs, with the reasons inside `evicted`, `rounding` and `isolated`. canonical: from rung
+    6 of each request to the tokens that rung 7 adds; None where it is not known."""
     prompt, size = trace.prompt_tokens, engine.block_size
     limit = engine.limit(prompt)
     reach = _reach(trace, setting.split_models, blocks, events, roots)
@@ -129,6 +134,9 @@ def make_rungs(
     if "several" in by_field:  # the freest: it joins whatever another field joins
         model[6] = np.maximum(model[6], by_field["several"])
     model[7] = model[6]
+    if canonical is not None:
+        model[7] += canonical(model[6])
+        del unknown["diverged"]
     model[8] = prompt
     splits = {
         "evicted": (

@@ -49,18 +49,21 @@ def read_trace(
     mapping: Sequence[str] = (),
     progress: Progress | None = None,
     inputs: Sequence[Input] | None = None,
+    keep_places: bool = False,
 ) -> Trace:
     """Read files, folders, globs or `-` into one trace. `block_size`: the user's, if any.
     `sampler`: keep only some blocks of each prompt (`Trace.thinned`). `tokenizer`: for text;
     None lets bytes stand for tokens. `mapping`: `--map` as typed, "ours=theirs" each (mapping.py).
 
-    `inputs`: the same sources, where their beginnings have been looked at already.
+    `inputs`: the same sources, where their beginnings have been looked at already. `keep_places`:
+    whether the trace tells where each row stands (`Trace.places`).
 
     Raises InputError (place, field, cause) for what cannot be read, SettingError for a mapping
     that is none; with `skip_bad_rows` bad rows are listed in `Trace.skipped` instead.
     """
     told = parse_mapping(mapping)
     builder = TraceBuilder(skip_bad_rows, sampler, block_size or DEFAULT_BLOCK_SIZE)
+    builder.keeps_places = keep_places
     inputs = open_inputs(arguments, progress) if inputs is None else inputs
     builder.notes += [source.note for source in inputs if source.note]
     found: list[tuple[Input, Format | None]] = []

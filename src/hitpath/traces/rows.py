@@ -181,6 +181,7 @@ class TraceBuilder:
     sampler: keep only some blocks of each prompt (`token_block_size` where rows hold tokens).
     prompts_in_sequence: a reader's word that the prompts of its rows are views of one buffer, each
     behind the one before, as IdParser makes them: then they are not copied where nothing moved.
+    keeps_places: whether the trace tells where its rows stand.
     """
 
     def __init__(
@@ -196,6 +197,7 @@ class TraceBuilder:
         self.notes: list[str] = []
         self.has_times = True
         self.prompts_in_sequence = False
+        self.keeps_places = False
         self._skip = skip_bad_rows
         self._first_place: dict[str, str] = {}
         self._repeated: Counter[str] = Counter()
@@ -337,6 +339,7 @@ class TraceBuilder:
                 "has_times": self.has_times,
                 "model_is_label": model_is_label,
                 "thinned": self._thinned(rows),
+                "places": tuple(map(self.place_of, rows)) if self.keeps_places else (),
             },
             key_names=None if self.thins else key_names,
             stretches=None if self.thins else stretches,

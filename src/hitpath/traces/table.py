@@ -120,7 +120,8 @@ class Trace:
     invariant that it breaks: it leaves all sums but still enters the cache state.
     `own_clocks`: rows stand in the order of the file, and arrival times with different `clock`
     names cannot be compared. `has_times` False: the
-    file has none, and `arrival_s` is the number of the row.
+    file has none, and `arrival_s` is the number of the row. `places`: where each row stands
+    (`file:line`), empty unless asked for.
     """
 
     format: str
@@ -161,6 +162,7 @@ class Trace:
     model_is_label: bool = False
     thinned: Thinned | None = None
     names: Names = Names()
+    places: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -3,14 +3,21 @@
 import base64
 import hashlib
 from importlib.resources import files
+from typing import Protocol
 
 from hitpath.cost.models import ModelKV
 from hitpath.report.html.build import page_view
 from hitpath.report.html.excerpts import excerpts_of
 from hitpath.report.html.lengths_page import lengths_page_view
 from hitpath.report.html.tree import prefix_tree
-from hitpath.report.html.view import LengthsPage, Page
 from hitpath.summary import Analysis, LengthsAnalysis
+
+
+class Templated(Protocol):
+    """What a page is filled with names its template."""
+
+    @property
+    def template(self) -> str: ...
 
 
 def render_html(
@@ -29,7 +36,7 @@ def render_html(
     return render_page(page_view(analysis, model, command, tree, excerpts))
 
 
-def render_page(page: Page | LengthsPage) -> bytes:
+def render_page(page: Templated) -> bytes:
     """Fill the page's template; everything from the trace is escaped by it."""
     from jinja2 import (  # only where a page is asked for
         Environment,

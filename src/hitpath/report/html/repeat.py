@@ -4,7 +4,17 @@ import shlex
 
 from hitpath.report.html.view import Command
 
-_WITH_FILE = ("--json", "--per-request", "--ledger", "--svg", "--png", "--html")
+_WITH_FILE = (
+    "--json",
+    "--per-request",
+    "--ledger",
+    "--svg",
+    "--png",
+    "--html",
+    "--perfetto",
+    "--table",
+    "--sarif",
+)
 _ALONE = ("--show-text",)
 
 

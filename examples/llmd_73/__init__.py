@@ -1,0 +1,1 @@
+"""The parts of llmd_73_capacity.py: the report's load, its way of counting, and the comparison."""

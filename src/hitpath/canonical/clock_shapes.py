@@ -1,0 +1,138 @@
+"""What clocks and dates look like in text, with the parts that are finer than a day.
+
+Patterns are matched at a given place (a run of digits, the name of a month or weekday), never
+searched for, and are bounded in length: no text makes them slow. A match has these groups where
+they stand: `hour`, `minute`, `second`, `fraction`, `half` (am, pm), `epoch` with `digits`.
+"""
+
+import re
+
+TOKEN = re.compile(r"\d+|[^\W\d_]+")
+"""Where a clock may begin: runs of digits, runs of letters."""
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+_MONTHS = _words("""
+    jan january januar janvier jänner enero gennaio janeiro января
+    feb february februar février fevrier febrero febbraio fevereiro февраля
+    mar march märz maerz mars marzo março marco марта
+    apr april avril abril aprile апреля
+    may mai mayo maggio maio мая
+    jun june juni juin junio giugno junho июня
+    jul july juli juillet julio luglio julho июля
+    aug august août aout agosto августа
+    sep sept september septembre septiembre settembre setembro сентября
+    oct okt october oktober octobre octubre ottobre outubro октября
+    nov november novembre noviembre novembro ноября
+    dec dez dic december dezember décembre decembre diciembre dicembre dezembro декабря
+""")
+_WEEKDAYS = _words("""
+    mon monday montag lundi lunes lunedì понедельник
+    tue tues tuesday dienstag mardi martes martedì вторник
+    wed wednesday mittwoch mercredi miércoles miercoles mercoledì среда
+    thu thur thurs thursday donnerstag jeudi jueves giovedì четверг
+    fri friday freitag vendredi viernes venerdì пятница
+    sat saturday samstag sonnabend samedi sábado sabado sabato суббота
+    sun sunday sonntag dimanche domingo domenica воскресенье
+""")
+MONTH_WORDS = frozenset(_MONTHS)
+WEEKDAY_WORDS = frozenset(_WEEKDAYS)
+
+
+def _any_of(words: list[str]) -> str:
+    return rf"(?:{'|'.join(sorted(words, key=len, reverse=True))})(?![^\W\d_])\.?"
+
+
+_MONTH, _WEEKDAY = _any_of(_MONTHS), _any_of(_WEEKDAYS)
+_ZONE = (
+    r"(?:[ ]?(?:Z(?![A-Za-z0-9_])|(?:UTC|GMT)(?:[+-]\d{1,2}(?::?\d{2})?)?(?![A-Za-z0-9_])|"
+    r"[+-]\d{2}:?\d{2}(?![\d:])|(?-i:[A-Z]{1,3}(?:ST|DT|T))(?![A-Za-z0-9_])|"
+    r"\[?(?:Africa|America|Asia|Atlantic|Australia|Europe|Indian|Pacific)/[A-Za-z_]{2,30}\]?|"
+    r"(?:Uhr|Pacific|Eastern|Central|Mountain)(?:[ ](?:Standard|Daylight))?"
+    r"(?:[ ]Time)?(?![A-Za-z])|"
+    r"\([A-Za-z][A-Za-z /_+-]{1,40}\)|[ ]?m=[+-]\d{1,12}\.\d{1,9}(?!\d)))"
+)
+_HALF = r"[ap]\.?m(?![A-Za-z0-9_])\.?"
+_TIME = (
+    r"(?:(?P<hour>[01]?\d|2[0-3])(?:[:：](?P<minute>[0-5]\d)(?:[:：](?P<second>[0-5]\d|60)"
+    r"(?:[.,](?P<fraction>\d{1,9}))?)?(?![\d:])(?:[ \u202f\u00a0]?(?P<half>"
+    rf"{_HALF}))?|[ \u202f\u00a0]?(?P<half2>{_HALF})))"
+)
+_CLOCK = rf"(?:{_TIME}{_ZONE}{{0,3}})"
+_CJK_TIME = (
+    r"(?:(?P<half3>上午|下午|午前|午後|오전|오후)?[ ]?(?P<hour3>\d{1,2})(?:[時时点點시:][ ]?"
+    r"(?P<minute3>\d{1,2})(?:[分분][ ]?(?P<second3>\d{1,2})[秒초])?[分분]?))"
+)
+_DAY = r"(?:0?[1-9]|[12]\d|3[01])(?!\d)"
+_YEAR = r"(?:19|20|21)\d{2}(?!\d)"
+_BETWEEN = (
+    r"(?:[T_ ]|[,;][ ]?|[ ]?[|·@–—-][ ]?|,?[ ](?:at|um|à|a[ ]las|às|alle|alle[ ]ore|kl\.?|в)[ ])"
+)
+_AT_START = r"(?<![A-Za-z0-9_.:/-])"
+_THEN = rf"(?:{_BETWEEN}{_CLOCK}|T(?P<hour4>[01]\d|2[0-3])(?![\d:]))?"
+_NAMED_DAY_LAST = rf"{_MONTH}[ ]{{1,2}}{_DAY}(?:st|nd|rd|th)?(?:,?[ ]{_YEAR})?"
+_NAMED_DAY_FIRST = (
+    rf"{_DAY}(?:st|nd|rd|th|\.|er|º)?[ -](?:of[ ]|de[ ])?{_MONTH}(?:,?[ -](?:de[ ])?{_YEAR})?"
+)
+
+
+def _at(pattern: str) -> re.Pattern[str]:
+    return re.compile(_AT_START + pattern, re.IGNORECASE)
+
+
+AT_DIGIT: tuple[re.Pattern[str], ...] = (
+    _at(rf"{_YEAR}(?P<sep>[-/.])(?:0?[1-9]|1[0-2])(?P=sep){_DAY}{_THEN}"),
+    _at(rf"{_DAY}(?P<sep>[-/.]){_DAY}(?P=sep){_YEAR}{_THEN}"),
+    _at(rf"{_NAMED_DAY_FIRST}{_THEN}"),
+    _at(rf"{_DAY}/{_MONTH}/{_YEAR}:{_CLOCK}"),
+    _at(
+        rf"{_YEAR}年[ ]?\d{{1,2}}月[ ]?\d{{1,2}}日(?:[ ]?[(（]?(?:星期|周|礼拜)?"
+        rf"[一二三四五六日月火水木金土](?:曜日?)?[)）]?)?(?:[ ]?(?:{_CJK_TIME}|{_CLOCK}))?"
+    ),
+    _at(
+        rf"{_YEAR}년[ ]?\d{{1,2}}월[ ]?\d{{1,2}}일(?:[ ]?\(?[월화수목금토일](?:요일)?\)?)?"
+        rf"(?:[ ]?(?:{_CJK_TIME}|{_CLOCK}))?"
+    ),
+    _at(rf"{_CLOCK}(?![A-Za-z0-9_:/-])"),
+    _at(
+        r"(?:19|20|21)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])"
+        r"(?:[T_-]?(?P<hour>[01]\d|2[0-3])(?P<minute>[0-5]\d)(?P<second>[0-5]\d)"
+        r"(?:[.]?(?P<fraction>\d{3,6}))?Z?)?(?![A-Za-z0-9_-])"
+    ),
+    _at(
+        r"(?P<epoch>1[3-9]\d{8}|2[01]\d{8})(?:(?P<digits>\d{9}|\d{6}|\d{3})|\.(?P<fraction>\d{1,9}))?"
+        r"(?![A-Za-z0-9_-]|[.,]\d)"
+    ),
+)
+"""Matched where a run of digits begins; the longest is taken."""
+
+AT_MONTH: tuple[re.Pattern[str], ...] = (
+    _at(rf"{_NAMED_DAY_LAST}{_THEN}"),
+    _at(rf"{_MONTH}[ ]{_YEAR}"),
+)
+AT_WEEKDAY: tuple[re.Pattern[str], ...] = (
+    _at(rf"{_WEEKDAY}[ ]{_MONTH}[ ]{{1,2}}{_DAY}[ ]{_CLOCK}[ ]{_YEAR}"),
+    _at(rf"{_WEEKDAY}[,.]?[ ](?:the[ ])?{_NAMED_DAY_LAST}{_THEN}"),
+    _at(rf"{_WEEKDAY}[,.]?[ ](?:the[ ]|der[ ]|den[ ]|le[ ]|el[ ])?{_NAMED_DAY_FIRST}{_THEN}"),
+    _at(rf"{_WEEKDAY}[,.]?[ ]{_CLOCK}"),
+)
+WHOLE_WEEKDAY = re.compile(rf"(?:{'|'.join(w for w in _WEEKDAYS if len(w) > 5)})(?![^\W_])", re.I)
+"""A weekday alone; short ones (Mon, sun, mars) are words too."""
+
+
+def clock_at(text: str, start: int, word: str) -> re.Match[str] | None:
+    """The longest clock that begins with this word or run of digits of the text, in small letters;
+    None for none."""
+    if word[0].isdigit():
+        shapes: tuple[re.Pattern[str], ...] = AT_DIGIT
+    elif word in WEEKDAY_WORDS:
+        shapes = (*AT_WEEKDAY, WHOLE_WEEKDAY)
+    elif word in MONTH_WORDS:
+        shapes = AT_MONTH
+    else:
+        return None
+    found = [one for shape in shapes if (one := shape.match(text, start)) and one.end() > start]
+    return max(found, key=lambda one: one.end(), default=None)

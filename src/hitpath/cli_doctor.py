@@ -1,0 +1,135 @@
+"""`hitpath doctor`: parse, then one call."""
+
+import shlex
+import sys
+from typing import Annotated
+
+import typer
+
+from hitpath.cli_options import (
+    BlockSize,
+    CapacityTokens,
+    Efficiency,
+    Engine,
+    GpuHour,
+    Json,
+    KeepOutputs,
+    KVDtype,
+    LastToken,
+    Map,
+    Router,
+    Seed,
+    SkipBadRows,
+    SplitModels,
+    Tokenizer,
+    Tp,
+    Weights,
+    Workers,
+)
+
+
+def doctor(
+    traces: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TRACE...]", help="Files, folders, globs, or - (.gz, .zst)."),
+    ] = None,
+    template: Annotated[
+        str | None,
+        typer.Option(metavar="FILE|FOLDER", help="Check a chat template instead of a trace."),
+    ] = None,
+    engine: Engine = "unlimited",
+    capacity_tokens: CapacityTokens = None,
+    block_size: BlockSize = None,
+    last_token: LastToken = False,
+    outputs: KeepOutputs = "ignore",
+    workers: Workers = None,
+    router: Router = None,
+    seed: Seed = 0,
+    split_models: SplitModels = False,
+    tokenizer: Tokenizer = None,
+    fields: Map = None,
+    model: Annotated[str | None, typer.Option(help="Built-in name or config.json.")] = None,
+    hardware: Annotated[
+        str | None, typer.Option(help="Price what was lost on this hardware; needs --model.")
+    ] = None,
+    tp: Tp = 1,
+    weights: Weights = "bf16",
+    kv_dtype: KVDtype = "bf16",
+    efficiency: Efficiency = "ideal",
+    gpu_hour: GpuHour = None,
+    prices: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[MODEL=]PROVIDER/MODEL", help="Price what was lost as billed."),
+    ] = None,
+    skip_bad_rows: SkipBadRows = False,
+    json_file: Json = None,
+    rows: Annotated[
+        bool, typer.Option("--rows", help="Put a row for every request into --json.")
+    ] = False,
+    html: Annotated[
+        str | None,
+        typer.Option("--html", metavar="FILE.html", help="One page, opens offline; holds text."),
+    ] = None,
+    sarif: Annotated[
+        str | None, typer.Option(metavar="FILE|-", help="The defects for code scanning.")
+    ] = None,
+    fix: Annotated[
+        str | None, typer.Option(metavar="FILE.jsonl", help="Write the trace as it should be.")
+    ] = None,
+    no_content: Annotated[
+        bool, typer.Option("--no-content", help="Lengths and hashes only, no text of prompts.")
+    ] = False,
+) -> None:
+    """Which text broke the prefix, who put it there, and what fixing it is worth."""
+    from hitpath.core import Setting, SettingError
+
+    if template is not None:
+        if traces:
+            raise SettingError("--template", "checks a template, not a trace: give one of them")
+        from hitpath.report.doctor_template import run_template
+
+        if not run_template(template, json_file):
+            raise typer.Exit(1)
+        return
+    if not traces:
+        raise SettingError("TRACE", "missing: what should be looked at?")
+    from hitpath.report.doctor_job import DoctorJob, run_doctor
+    from hitpath.report.pricing import Asked, asked_prices, asked_pricing
+
+    asked = Asked(
+        model=model,
+        kv_dtype=kv_dtype,
+        hardware=hardware,
+        tp=tp,
+        weights=weights,
+        efficiency=efficiency,
+        gpu_hour_usd=gpu_hour,
+    )
+    run_doctor(
+        DoctorJob(
+            traces=traces,
+            setting=Setting(
+                engine=engine,
+                last_token=last_token,
+                outputs=outputs,  # type: ignore[arg-type]
+                block_size=block_size,
+                capacity_tokens=capacity_tokens,
+                workers=workers,
+                router=router,  # type: ignore[arg-type]
+                seed=seed,
+                split_models=split_models,
+                tokenizer=tokenizer,
+            ),
+            mapping=fields or (),
+            skip_bad_rows=skip_bad_rows,
+            json=json_file,
+            rows=rows,
+            html=html,
+            sarif=sarif,
+            fix=fix,
+            content=not no_content,
+            pricing=asked_pricing(asked),
+            prices=asked_prices(prices or ()),
+            command=shlex.join(["hitpath", *sys.argv[1:]]),
+        )
+    )

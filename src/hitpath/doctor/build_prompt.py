@@ -1,0 +1,149 @@
+"""Chat requests as prompts with their structure, rendered as `text.as_bytes` does it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from hitpath.canonical.json_path import joined
+from hitpath.doctor.prompt import ASSISTANT, GLUE, SYSTEM, TOOLS, Form, Message, Part, Prompt
+from hitpath.traces.conversations import plain_message, plain_tools
+
+_SYSTEM_ROLES = ("system", "developer")
+_ASSISTANT_ROLES = ("assistant", "model", "function_call", "reasoning")
+_TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "thinking": "thinking",
+          "refusal": "refusal", "tool_result": "content"}  # fmt: skip
+"""Types of content blocks, each with the key of its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message of a request, where it stands there, and the path of its content, where that is
+    another than `path`.content."""
+
+    message: dict[str, Any]
+    path: str
+    content_path: str | None = None
+
+
+class PromptBuilder:
+    """Puts parts together."""
+
+    def __init__(self) -> None:
+        self._parts: list[Part] = []
+        self._messages: list[Message] = []
+        self._tools: list[int] = []
+        self._in_head = True
+
+    def prompt(self, said: Sequence[Said], tools: Sequence[tuple[str, Any]] = ()) -> Prompt:
+        """The whole request up to the head of the reply. tools: (path, tool) each. Raises what
+        msgspec raises for what is no JSON, and UnicodeEncodeError for a lone surrogate."""
+        if tools:
+            self._add_tools(tools)
+        for number, message in enumerate(said):
+            self._add_message(number, message)
+        self._glue("<|assistant|>\n", len(said))
+        return Prompt(tuple(self._parts), tuple(self._messages), tuple(self._tools))
+
+    def _glue(self, text: str, message: int) -> None:
+        self._parts.append(Part("", GLUE, "glue", text, message))
+
+    def _add_tools(self, tools: Sequence[tuple[str, Any]]) -> None:
+        self._parts.append(Part("", GLUE, "glue", "<|tools|>\n["))
+        for number, (path, tool) in enumerate(tools):
+            if number:
+                self._parts.append(Part("", GLUE, "glue", ","))
+            self._tools.append(len(self._parts))
+            plain = plain_tools([tool])[0]
+            self._parts.append(Part(path, TOOLS, "json", _json(plain), value=plain))
+        self._parts.append(Part("", GLUE, "glue", "]<|end|>\n"))
+
+    def _add_message(self, number: int, said: Said) -> None:
+        plain = plain_message(said.message)
+        role = str(plain.get("role", ""))
+        segment = self._segment(number, role)
+        begin = len(self._parts)
+        self._glue(f"<|{role}|>\n", number)
+        content = plain.get("content")
+        if isinstance(content, str):
+            path = said.content_path or _content_path(said)
+            self._parts.append(Part(path, segment, "string", content, number))
+        rest = {
+            key: value
+            for key, value in plain.items()
+            if key != "role" and not (key == "content" and isinstance(value, str | None))
+        }
+        if rest:
+            self._add_rest(rest, said, segment, number)
+        self._glue("<|end|>\n", number)
+        parts = self._parts[begin:]
+        key = hash((role, *((part.form, part.text) for part in parts)))
+        self._messages.append(Message(said.path, role, segment, begin, len(self._parts), key))
+
+    def _segment(self, number: int, role: str) -> str:
+        if role in _SYSTEM_ROLES and self._in_head:
+            return SYSTEM
+        self._in_head = False
+        return ASSISTANT if role in _ASSISTANT_ROLES else f"message {number}"
+
+    def _add_rest(self, rest: dict[str, Any], said: Said, segment: str, number: int) -> None:
+        """All that is not role and text, as one JSON object."""
+        between = "{"
+        for key, value in rest.items():
+            self._glue(f"{between}{_json(key)}:", number)
+            if key == "content":
+                path = said.content_path or joined(said.path, key)
+                self._add_value(value, path, segment, number)
+            else:
+                self._add_value(value, joined(said.path, key), segment, number)
+            between = ","
+        self._glue("}", number)
+
+    def _add_value(self, value: Any, path: str, segment: str, number: int) -> None:
+        if isinstance(value, str):
+            self._string(value, path, segment, number)
+        elif isinstance(value, list) and value:
+            for at, item in enumerate(value):
+                self._glue("," if at else "[", number)
+                self._add_block(item, f"{path}[{at}]", segment, number)
+            self._glue("]", number)
+        else:
+            self._add(path, segment, "json", _json(value), number, value)
+
+    def _add_block(self, block: Any, path: str, segment: str, number: int) -> None:
+        """A block of content: its text by itself, whatever else it is as it is."""
+        key = _TEXTS.get(str(block.get("type"))) if isinstance(block, dict) else None
+        if isinstance(block, str):
+            self._string(block, path, segment, number)
+        elif key is None or not isinstance(block.get(key), str | list):
+            self._add(path, segment, "json", _json(block), number, block)
+        else:
+            between = "{"
+            for name, value in block.items():
+                self._glue(f"{between}{_json(name)}:", number)
+                between = ","
+                if name == key:
+                    self._add_value(value, joined(path, name), segment, number)
+                else:
+                    self._add(joined(path, name), segment, "json", _json(value), number, value)
+            self._glue("}", number)
+
+    def _string(self, text: str, path: str, segment: str, number: int) -> None:
+        self._glue('"', number)
+        self._add(path, segment, "escaped", text, number, None)
+        self._glue('"', number)
+
+    def _add(self, path: str, segment: str, form: Form, text: str, number: int, value: Any) -> None:
+        self._parts.append(Part(path, segment, form, text, number, value))
+
+
+def _content_path(said: Said) -> str:
+    """Content of one block of text stands as that text."""
+    if isinstance(said.message.get("content"), str):
+        return joined(said.path, "content")
+    return f"{joined(said.path, 'content')}[0].text"
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

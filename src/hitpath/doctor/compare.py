@@ -1,0 +1,347 @@
+"""A request against its relative, part by part: every difference, its place and its kind.
+
+Messages are aligned by what they say (clocks and ids masked), so that one that changed stays
+paired with itself and what was dropped, put in between or summed up shows as such. In one session
+whatever was sent before should be sent again; between sessions of an application only the
+instructions and tools should.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from hitpath.canonical.tail import HEADER
+from hitpath.doctor.change import Change, Comparison, NewAt
+from hitpath.doctor.compare_message import first_part, message_changes
+from hitpath.doctor.compare_tools import compare_tools
+from hitpath.doctor.flat_compare import cut_of_flat
+from hitpath.doctor.history import Gap, kind_of_gap, shortened
+from hitpath.doctor.prompt import Message, Prompt
+from hitpath.doctor.shapes import overlap, words_of
+from hitpath.doctor.textdiff import common_length, equal_runs
+from hitpath.doctor.threads import loose_of
+from hitpath.doctor.words_of_kinds import SUMMARY
+
+Stretch = tuple[int, int]
+_ALIKE = 0.5
+"""Words in common from which on two messages are one that was edited."""
+_FEW_SHOT_CHARS = 400
+_NO_EDITS = ("clock", "request_id", "counter", "attribution", "white_space", "hidden_characters",
+             "unicode_form", "number_format", "moved_block", "array_order", "key_order", "?id",
+             "?number", "tool_order", "tool_set")  # fmt: skip
+_STAMPS = ("clock", "request_id", "counter", "attribution", "white_space", "?id", "?number")
+
+
+def compare(there: Prompt, here: Prompt, same_session: bool) -> Comparison:
+    """Every difference of `here` against the earlier `there`."""
+    return _Comparing(there, here, same_session).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Numbers of messages there and here that are the same one; loosely: not to the letter."""
+
+    there: int
+    here: int
+
+
+class _Comparing:
+    """One comparison; gathers changes and what is kept."""
+
+    def __init__(self, there: Prompt, here: Prompt, same_session: bool) -> None:
+        self._there = there
+        self._here = here
+        self._same_session = same_session
+        self._starts = here.starts
+        self._changes: list[Change] = []
+        self._kept: list[Stretch] = []
+        self._new_at: NewAt | None = None
+
+    def run(self) -> Comparison:
+        tools, kept = compare_tools(self._there, self._here)
+        self._changes += tools
+        self._kept += kept
+        if self._there.is_flat and self._here.is_flat:
+            self._flat()
+        else:
+            self._messages()
+        self._moved_elsewhere()
+        self._windows()
+        changes = sorted(self._changes, key=lambda change: (change.start, change.stop))
+        return Comparison(tuple(changes), tuple(_merged(self._kept)), self._new_at)
+
+    def _messages(self) -> None:
+        old, new = self._there.messages, self._here.messages
+        same = 0
+        while same < min(len(old), len(new)) and _equal(old[same], new[same]):
+            self._keep(new[same])
+            same += 1
+        if same == len(new):
+            return
+        if same == len(old):
+            self._new(same)
+            return
+        last_a = last_b = same
+        pairs = [p for p in self._pairs(same) if p.there >= 0]
+        for pair in [*pairs, _Pair(len(old), len(new))]:
+            if pair.there > last_a or pair.here > last_b:
+                is_tail = pair.there == len(old) and pair.here == len(new)
+                self._gap(Gap(last_a, pair.there, last_b, pair.here, is_tail))
+            if pair.there < len(old):
+                self._pair(old[pair.there], new[pair.here])
+            last_a, last_b = pair.there + 1, pair.here + 1
+
+    def _flat(self) -> None:
+        """Two texts without structure: what follows the last thing that both have is new."""
+        old, part = self._there.parts[0], self._here.parts[0]
+        cut = cut_of_flat(old.text, part.text, self._same_session)
+        changes = [
+            Change(c.kind, part.path, part.segment, c.first, part.offset_of(c.start),
+                   part.offset_of(c.stop), c.there[:200], c.here[:200], c.label, c.detail,
+                   c.heading, part.offset_of(c.first))
+            for c in cut.changes
+        ]  # fmt: skip
+        self._changes += changes
+        at = 0
+        for change in changes:
+            self._kept.append((at, max(at, change.start)))
+            at = max(at, change.stop)
+        end = part.offset_of(cut.new_at)
+        self._kept.append((at, max(at, end)))
+        if cut.new_at < len(part.text):
+            self._new_at = NewAt(part.path, part.segment, cut.new_at, end)
+
+    def _pairs(self, same: int) -> list[_Pair]:
+        """Messages that are the same one, from the first that differs on."""
+        old, new = self._there.messages[same:], self._here.messages[same:]
+        one = [self._loose(self._there, message) for message in old]
+        other = [self._loose(self._here, message) for message in new]
+        found: list[_Pair] = []
+        last_a = last_b = 0
+        for a, b, n in [*equal_runs(one, other), (len(old), len(new), 0)]:
+            found += self._alike(same, last_a, a, last_b, b)
+            found += [_Pair(same + a + k, same + b + k) for k in range(n)]
+            last_a, last_b = a + n, b + n
+        if self._same_session:
+            return self._without_questions(found)
+        return self._instructions_only(found)
+
+    def _without_questions(self, pairs: list[_Pair]) -> list[_Pair]:
+        """Without the last messages of both: another question is no edit of the one before, unless
+        it is one long template with something stamped into it."""
+        old, new = self._there.messages, self._here.messages
+        last = [p for p in pairs if p == _Pair(len(old) - 1, len(new) - 1)]
+        if not last or new[-1].role not in ("user", "tool", "") or new[-1].segment == "system":
+            return pairs
+        return pairs if self._shares_most_of(last) else pairs[:-1]
+
+    def _instructions_only(self, pairs: list[_Pair]) -> list[_Pair]:
+        """Between sessions: the instructions, and turns that all sessions share (examples); two
+        people's questions may be alike by chance."""
+        new = self._here.messages
+        kept = [p for p in pairs if new[p.here].segment == "system"]
+        rest = [p for p in pairs if new[p.here].segment != "system"]
+        size = sum(len(self._here.text_of(new[p.here])) for p in rest)
+        equal = [p for p in rest if _equal(self._there.messages[p.there], new[p.here])]
+        equal_size = sum(len(self._here.text_of(new[p.here])) for p in equal)
+        is_template = size >= _FEW_SHOT_CHARS and (
+            2 * equal_size >= size or self._shares_most_of(rest)
+        )
+        return kept + rest if is_template else kept
+
+    def _shares_most_of(self, pairs: Sequence[_Pair]) -> bool:
+        """Whether messages are one template with something stamped into it."""
+        for pair in pairs:
+            old = self._there.text_of(self._there.messages[pair.there])
+            new = self._here.text_of(self._here.messages[pair.here])
+            if (
+                min(len(old), len(new)) >= _FEW_SHOT_CHARS
+                and overlap(words_of(old), words_of(new)) >= 0.97
+            ):
+                return True
+        return False
+
+    @staticmethod
+    def _loose(prompt: Prompt, message: Message) -> tuple[str, int]:
+        return message.role, loose_of(prompt, message)
+
+    def _alike(self, same: int, a0: int, a1: int, b0: int, b1: int) -> Iterator[_Pair]:
+        """Within a gap: messages of one role, in order, that have most words in common."""
+        old, new = self._there.messages, self._here.messages
+        b = same + b0
+        for a in range(same + a0, same + a1):
+            text = self._there.text_of(old[a])
+            words = words_of(text)
+            for candidate in range(b, same + b1):
+                if candidate - b > 40:
+                    break
+                if old[a].role != new[candidate].role:
+                    continue
+                other = self._here.text_of(new[candidate])
+                if SUMMARY.search(other[:200]) and not SUMMARY.search(text[:200]):
+                    continue
+                is_system = new[candidate].segment == old[a].segment == "system"
+                if is_system or overlap(words, words_of(other)) >= _ALIKE or shortened(text, other):
+                    yield _Pair(a, candidate)
+                    b = candidate + 1
+                    break
+
+    def _keep(self, message: Message) -> None:
+        self._kept.append((self._starts[message.begin], self._starts[message.end]))
+
+    def _new(self, number: int) -> None:
+        """From this message on all is new."""
+        message = self._here.messages[number]
+        if self._new_at is None:
+            part = first_part(self._here, message)
+            place = self._here.parts[part]
+            self._new_at = NewAt(
+                place.path or message.path, message.segment, place.base, self._starts[part]
+            )
+
+    def _gap(self, gap: Gap) -> None:
+        """Messages that are on one side only, or on both and not the same."""
+        kind = kind_of_gap(gap, self._there, self._here, self._same_session)
+        if kind == "new_content":
+            if gap.here_stop > gap.here_start:
+                self._new_with_offset(gap)
+            return
+        new = self._here.messages
+        at = min(gap.here_start, len(new) - 1)
+        part = first_part(self._here, new[at])
+        first, path = 0, self._here.parts[part].path or new[at].path
+        olds = [
+            self._there.text_of(m) for m in self._there.messages[gap.there_start : gap.there_stop]
+        ]
+        news = [self._here.text_of(m) for m in new[gap.here_start : gap.here_stop]]
+        if olds and gap.here_start < len(new):
+            first = _common(self._there, self._there.messages[gap.there_start], self._here, new[at])
+        first += self._here.parts[part].base
+        start = self._starts[part]
+        stop = self._starts[new[gap.here_stop - 1].end] if gap.here_stop > gap.here_start else start
+        detail = f"{len(olds):,} messages gave way to {len(news):,}"
+        self._changes.append(
+            Change(
+                kind,
+                path,
+                new[at].segment,
+                first,
+                start,
+                stop,
+                "\n".join(olds)[:200],
+                "\n".join(news)[:200],
+                "",
+                detail,
+            )
+        )
+
+    def _new_with_offset(self, gap: Gap) -> None:
+        self._new(gap.here_start)
+        if gap.there_stop > gap.there_start and self._new_at is not None:
+            old, new = self._there.messages[gap.there_start], self._here.messages[gap.here_start]
+            first = _common(self._there, old, self._here, new)
+            offset = self._new_at.char_offset + first
+            self._new_at = replace(self._new_at, char_offset=offset)
+
+    def _pair(self, old: Message, new: Message) -> None:
+        """One message as it was and as it is."""
+        if _equal(old, new):
+            self._keep(new)
+            return
+        if old is self._there.messages[-1] and new is self._here.messages[-1]:
+            self._template(old, new)
+            return
+        found = list(message_changes(self._there, old, self._here, new))
+        if old is self._there.messages[-1]:
+            found = [c for c in found if not self._is_spent(c, new)]
+        self._changes += found
+        at = self._starts[new.begin]
+        for change in sorted(found, key=lambda change: change.start):
+            if change.start > at:
+                self._kept.append((at, change.start))
+            at = max(at, change.stop)
+        if self._starts[new.end] > at:
+            self._kept.append((at, self._starts[new.end]))
+
+    def _template(self, old: Message, new: Message) -> None:
+        """The last messages of both, one long template: what is stamped into it is a defect, the
+        question in it is new."""
+        olds = [p for p in self._there.parts[old.begin : old.end] if p.form != "glue"]
+        for number in range(new.begin, new.end):
+            part, start = self._here.parts[number], self._starts[number]
+            match = next((p for p in olds if p.path == part.path and p.form == part.form), None)
+            if part.form not in ("string", "escaped") or match is None:
+                continue
+            cut = cut_of_flat(match.text, part.text, self._same_session)
+            at = start
+            for c in cut.changes:
+                if c.kind in _NO_EDITS:
+                    begin, end = start + part.offset_of(c.start), start + part.offset_of(c.stop)
+                    self._changes.append(
+                        Change(c.kind, part.path, part.segment, part.base + c.first, begin, end,
+                               c.there[:200], c.here[:200], c.label, c.detail, c.heading,
+                               start + part.offset_of(c.first))
+                    )  # fmt: skip
+                    self._kept.append((at, max(at, begin)))
+                    at = max(at, end)
+            stop = start + part.offset_of(cut.new_at)
+            self._kept.append((at, max(at, stop)))
+            if cut.new_at < len(part.text):
+                if self._new_at is None:
+                    place = part.base + cut.new_at
+                    self._new_at = NewAt(part.path, part.segment, place, stop)
+                return
+
+    def _is_spent(self, change: Change, message: Message) -> bool:
+        """Whether a stamp at the end of what was the last message is gone now that it is history:
+        so it should be, for nothing stood behind it."""
+        if change.here.strip() or not (change.kind in _STAMPS or HEADER in change.there):
+            return False
+        for number in range(message.begin, message.end):
+            if self._here.parts[number].path == change.json_path:
+                end = self._starts[number + 1]
+                return not self._here.rendered[change.stop : end].strip()
+        return False
+
+    def _moved_elsewhere(self) -> None:
+        """What was taken out of one message and stands in another one now is a moved block."""
+        for number, change in enumerate(self._changes):
+            text = change.there.strip()
+            if change.kind in ("edited_message", "?words") and len(text) >= 12:
+                gone = not change.here.strip()
+                if gone and len(text) < 200 and self._stands_after(text, change.stop):
+                    self._changes[number] = replace(change, kind="moved_block")
+
+    def _windows(self) -> None:
+        """A window that cut into a message dropped those before it too: one change."""
+        shifts = [c.start for c in self._changes if c.kind == "position_shift"]
+        if shifts:
+            self._changes = [
+                c
+                for c in self._changes
+                if c.kind not in ("truncated_history", "compacted_history") or c.start > min(shifts)
+            ]
+
+    def _stands_after(self, text: str, at: int) -> bool:
+        return self._here.rendered.find(text.encode(), at) >= 0
+
+
+def _equal(old: Message, new: Message) -> bool:
+    return old.key == new.key
+
+
+def _common(there: Prompt, old: Message, here: Prompt, new: Message) -> int:
+    """Leading characters of this message's first string that the other one has too."""
+    if old.role != new.role:
+        return 0
+    texts = (there.parts[first_part(there, old)].text, here.parts[first_part(here, new)].text)
+    return common_length(*texts)
+
+
+def _merged(stretches: list[Stretch]) -> list[Stretch]:
+    merged: list[Stretch] = []
+    for start, stop in sorted(stretches):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
+        elif stop > start:
+            merged.append((start, stop))
+    return merged

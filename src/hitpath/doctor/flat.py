@@ -1,0 +1,76 @@
+"""Prompts that are one text: cut into messages where a chat template's markers say so.
+
+The markers are those of common templates (ChatML, Llama, Gemma, Mistral, DeepSeek) and of plain
+"Human:" and "User:" dialogues, where they begin a line. Without any the prompt is one message.
+"""
+
+import re
+
+from hitpath.doctor.prompt import ASSISTANT, GLUE, SYSTEM, Message, Part, Prompt
+
+_MARKERS = re.compile(
+    r"<\|im_start\|>(?P<chatml>[a-z_]{1,20})\n"
+    r"|<\|start_header_id\|>(?P<llama>[a-z_]{1,20})<\|end_header_id\|>\n\n"
+    r"|<start_of_turn>(?P<gemma>[a-z_]{1,20})\n"
+    r"|<\|(?P<plain>system|user|assistant|tool|tools|developer|observation)\|>\n?"
+    r"|<\uff5c(?P<deepseek>User|Assistant)\uff5c>"
+    r"|(?P<inst>\[INST\]) ?|(?P<reply>\[/INST\])"
+    r"|(?:^|(?<=\n))(?:### )?(?P<dialogue>System|Human|User|Assistant|AI)(?: ?: ?\n?)"
+)
+_ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "[inst]": "user",
+          "[/inst]": "assistant"}  # fmt: skip
+
+
+def flat_prompt(text: str, path: str) -> Prompt:
+    """A prompt of one string. All its parts have that string's path."""
+    found = list(_MARKERS.finditer(text))
+    if len(found) < 2:
+        part = Part(path, "message 0", "string", text, 0)
+        whole = Message(path, "", "message 0", 0, 1, hash(text))
+        return Prompt((part,), (whole,), is_flat=True)
+    return _Cutting(text, path).prompt(found)
+
+
+class _Cutting:
+    """Cuts one text into parts."""
+
+    def __init__(self, text: str, path: str) -> None:
+        self._text = text
+        self._path = path
+        self._parts: list[Part] = []
+        self._messages: list[Message] = []
+
+    def prompt(self, markers: list[re.Match[str]]) -> Prompt:
+        """The text at the head of the coming reply is no message."""
+        first = markers[0].start()
+        if first:
+            self._add("system", SYSTEM, 0, 0, first)
+        ends = [*(m.start() for m in markers[1:]), len(self._text)]
+        in_head = not first
+        for number, (marker, end) in enumerate(zip(markers, ends, strict=True)):
+            told = marker[marker.lastgroup or 0].casefold()
+            role = _ROLES.get(told, told)
+            if number == len(markers) - 1 and role == "assistant" and marker.end() == end:
+                self._glue(marker.start(), end)
+                break
+            in_head = in_head and role in ("system", "developer")
+            segment = SYSTEM if in_head else f"message {len(self._messages)}"
+            segment = ASSISTANT if role == "assistant" else segment
+            self._add(role, segment, marker.start(), marker.end(), end)
+        return Prompt(tuple(self._parts), tuple(self._messages))
+
+    def _glue(self, start: int, stop: int) -> None:
+        if stop > start:
+            text = self._text[start:stop]
+            self._parts.append(Part("", GLUE, "glue", text, len(self._messages), base=start))
+
+    def _add(self, role: str, segment: str, start: int, content: int, stop: int) -> None:
+        """A message: its marker is glue, the rest its text."""
+        begin = len(self._parts)
+        self._glue(start, content)
+        text = self._text[content:stop]
+        self._parts.append(
+            Part(self._path, segment, "string", text, len(self._messages), base=content)
+        )
+        key = hash((role, self._text[start:stop]))
+        self._messages.append(Message(self._path, role, segment, begin, len(self._parts), key))

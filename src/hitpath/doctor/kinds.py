@@ -1,0 +1,294 @@
+"""What kind of text a difference is: one small rule a kind, asked in the order of RULES.
+
+A rule sees what gave way to what, and what stands around it; it knows nothing of the trace. Where
+that is not enough (a number may count or be drawn, words may be a user's name or an edit), the kind
+stays open, and `resolve.py` decides it from all requests together.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from hitpath.doctor.change import Kind
+from hitpath.doctor.shapes import HIDDEN, Shape, is_id
+from hitpath.doctor.volatile_lines import volatile_in
+from hitpath.doctor.words_of_kinds import (
+    ATTRIBUTION,
+    CLOCK_LABEL,
+    MARKER,
+    THINK,
+    USER,
+    WORD_CLOCK,
+)
+
+_SPACES = "\u00a0\u2007\u202f"
+_INVISIBLE = str.maketrans(dict.fromkeys(_SPACES, " "))
+_QUOTES = str.maketrans({
+    "\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "-",
+    "\u2212": "-", "\u2010": "-", "\u2011": "-", "\u2026": "...",
+})  # fmt: skip
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
+_NUMBER = re.compile(r"[-+]?[\d.,'\u00a0\u202f ]{1,40}(?:[eE][+-]?\d{1,4})?")
+_LONGEST = 20_000
+"""Characters of a difference that rules look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """there gave way to here. before, after: of this prompt, around it in its string; shape: of the
+    one token that it is, if it is one. role: who said the message, "" for tools."""
+
+    there: str
+    here: str
+    before: str
+    after: str
+    shape: Shape | None = None
+    role: str = ""
+
+    @property
+    def line_before(self) -> str:
+        """What stands before it in its line."""
+        return self.before[-200:].rpartition("\n")[2]
+
+    def line(self, text: str) -> str:
+        """The whole line, with `text` in its place."""
+        return self.line_before + text[:2000] + self.after[:200].partition("\n")[0]
+
+
+Rule = Callable[[Difference], Kind | None]
+
+
+def kind_of(difference: Difference) -> Kind:
+    """The kind, perhaps an open one; `edited_message` where no rule holds."""
+    for rule in RULES:
+        found = rule(difference)
+        if found is not None:
+            return found
+    return "edited_message"
+
+
+def of_hidden_characters(d: Difference) -> Kind | None:
+    """Byte order marks, zero-width characters, no-break spaces: equal once they are taken out."""
+    plain = [HIDDEN.sub("", text).translate(_INVISIBLE) for text in (d.there, d.here)]
+    return "hidden_characters" if plain[0] == plain[1] else None
+
+
+def of_white_space(d: Difference) -> Kind | None:
+    """Spaces, tabs, line ends: equal once all white space is taken out."""
+    plain = ["".join(HIDDEN.sub("", text).split()) for text in (d.there, d.here)]
+    return "white_space" if plain[0] == plain[1] else None
+
+
+def of_unicode_form(d: Difference) -> Kind | None:
+    """The same characters, composed or not, in another width, as typographic marks or escaped."""
+    return "unicode_form" if _plain(d.there) == _plain(d.here) else None
+
+
+def _plain(text: str) -> str:
+    def character(match: re.Match[str]) -> str:
+        return chr(int(match[1], 16))
+
+    text = _ESCAPE.sub(character, text)
+    with suppress(UnicodeDecodeError):  # half a pair of surrogates is compared as it is
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16")
+    return unicodedata.normalize("NFKC", text).translate(_QUOTES)
+
+
+def of_number_format(d: Difference) -> Kind | None:
+    """The same number written otherwise: 1,000 and 1000, 0.10 and 0.1, 1e3 and 1000."""
+    there, here = numbers_of(d.there), numbers_of(d.here)
+    return "number_format" if there and here and there & here else None
+
+
+def numbers_of(text: str) -> set[Decimal]:
+    """What a text may mean as a number: `1.000` may be one or a thousand."""
+    text = text.strip()
+    if not any(map(str.isdigit, text)) or not _NUMBER.fullmatch(text):
+        return set()
+    bare = re.sub(r"['\u00a0\u202f ]", "", text)
+    readings = {bare.replace(",", "")}
+    if "," in bare:
+        readings.add(bare.replace(".", "").replace(",", "."))
+    found: set[Decimal] = set()
+    for reading in readings:
+        try:
+            found.add(Decimal(reading).normalize())
+        except InvalidOperation:
+            continue
+    return found
+
+
+def of_attribution(d: Difference) -> Kind | None:
+    """A line that says which client sent the request."""
+    lines = [d.line(d.here), d.line(d.there)]
+    if any(map(ATTRIBUTION.search, lines)):
+        return "attribution"
+    at = len(d.line_before)
+    for line, text in zip(lines, (d.here, d.there), strict=True):
+        for one in volatile_in(line):
+            if one.kind == "attribution" and one.start <= at and at + len(text) <= one.stop:
+                return "attribution"
+    return None
+
+
+def of_clock(d: Difference) -> Kind | None:
+    """Times and dates, in digits or words."""
+    if d.shape == "clock":
+        return "clock"
+    sides = [text.strip(" \t\n,.;:()[]-") for text in (d.there, d.here)]
+    if all(side == "" or _is_clock(side) for side in sides) and any(sides):
+        return "clock"
+    is_labelled = bool(CLOCK_LABEL.search(d.line_before[-40:]))
+    if is_labelled and all(WORD_CLOCK.fullmatch(side) or _is_clock(side) for side in sides if side):
+        return "clock"
+    if d.shape == "number" and is_labelled and not USER.search(d.line_before[-40:]):
+        return "clock"
+    return None
+
+
+def _is_clock(text: str) -> bool:
+    """Whether a text is nothing but a clock, or a line that tells one."""
+    for one in volatile_in(text[:400]):
+        if one.kind == "clock" and one.stop - one.start >= min(len(text), 200) * 0.8:
+            return True
+        if one.kind == "clock" and one.is_sure and len(text) <= 120 and "\n" not in text.strip():
+            return True
+    return bool(WORD_CLOCK.fullmatch(text))
+
+
+def of_id(d: Difference) -> Kind | None:
+    """uuids and ids of letters and digits mixed: whose they are, the trace tells."""
+    if d.shape == "id" or (_is_id(d.there) and _is_id(d.here)):
+        return "?number" if _only_digits_differ(d.there, d.here) else "?id"
+    return None
+
+
+def of_stamped_line(d: Difference) -> Kind | None:
+    """A line with an id or a counter that only one of the two has."""
+    sides = [text.strip() for text in (d.there, d.here) if text.strip()]
+    if len(sides) != 1 or len(sides[0]) > 160 or "\n" in sides[0]:
+        return None
+    kinds = {one.kind for one in volatile_in(sides[0]) if one.is_sure}
+    if "request_id" in kinds:
+        return "?id"
+    return "?number" if "counter" in kinds else None
+
+
+def _only_digits_differ(there: str, here: str) -> bool:
+    """Whether it is one short number for another in the same words: `Request #41`."""
+    heads = [text.rstrip("0123456789") for text in (there, here)]
+    numbers = [text[len(head) :] for text, head in zip((there, here), heads, strict=True)]
+    return heads[0] == heads[1] and all(0 < len(number) <= 9 for number in numbers)
+
+
+def _is_id(text: str) -> bool:
+    text = text.strip()
+    if not text or len(text) > 300:
+        return False
+    for one in volatile_in(text):
+        if one.kind == "request_id" and one.stop - one.start >= 0.8 * len(text):
+            return True
+    return is_id(text) or (is_id(text.replace("-", "").replace("_", "")) and " " not in text)
+
+
+def of_number(d: Difference) -> Kind | None:
+    """One number for another: a counter or chance, the trace tells."""
+    if d.shape == "number":
+        return "?number"
+    both = [re.fullmatch(r"\s*[-+#]?\d[\d.,]{0,30}\s*", text) for text in (d.there, d.here)]
+    return "?number" if all(both) else None
+
+
+def of_template_flip(d: Difference) -> Kind | None:
+    """Markers of a chat template, or blocks of reasoning, that come or go."""
+    there, here = d.there[:_LONGEST], d.here[:_LONGEST]
+    if any(map(THINK.search, (there, here))):
+        return "template_flip"
+    for one, other in ((there, here), (here, there)):
+        if MARKER.search(one) and len(one) <= 400 and len(other) <= 400:
+            return "template_flip"
+    return None
+
+
+def of_image(d: Difference) -> Kind | None:
+    """An image that was encoded anew."""
+    heads = [(d.before[-200:] + text[:200]) for text in (d.there, d.here)]
+    is_data = all("data:image" in head or ";base64," in head for head in heads)
+    return "image_encoding" if is_data and d.there and d.here else None
+
+
+def of_tool(d: Difference) -> Kind | None:
+    """A tool more or less, where tools stand in a text, a line each."""
+    one_sided = [text for text in (d.there, d.here) if text.strip()]
+    return "tool_set" if len(one_sided) == 1 and is_tool_text(one_sided[0]) else None
+
+
+def is_tool(value: dict[str, object]) -> bool:
+    """Whether an object says what a tool is: a name with parameters or a description."""
+    inner = value.get("function", value)
+    if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
+        return False
+    return bool(inner.keys() & {"parameters", "description", "input_schema", "inputSchema"})
+
+
+def is_tool_text(text: str) -> bool:
+    """Whether a text is a tool in JSON, or several, a line each."""
+    lines = [line.strip().rstrip(",") for line in text.strip().splitlines() if line.strip()]
+    if not lines or len(lines) > 500 or not all(line.startswith("{") for line in lines):
+        return False
+    try:
+        values = [json.loads(line) for line in lines]
+    except (ValueError, RecursionError):
+        return False
+    return all(isinstance(value, dict) and is_tool(value) for value in values)
+
+
+def of_words(d: Difference) -> Kind | None:
+    """Other words in instructions or tools: a user's, a sample, an edit; the trace tells."""
+    return "?words" if d.role in ("", "system", "developer") else None
+
+
+RULES: tuple[Rule, ...] = (
+    of_image,
+    of_hidden_characters,
+    of_white_space,
+    of_attribution,
+    of_number_format,
+    of_unicode_form,
+    of_clock,
+    of_template_flip,
+    of_id,
+    of_number,
+    of_stamped_line,
+    of_tool,
+    of_words,
+)
+
+
+def json_blocks(text: str) -> list[tuple[int, int, object]]:
+    """(start, stop, value) of the largest JSON objects and arrays within a text. Bounded: what is
+    no JSON is not read again from every bracket in it."""
+    decoder = json.JSONDecoder()
+    found: list[tuple[int, int, object]] = []
+    at, tries = 0, 0
+    while tries < _MOST_TRIES:
+        begin = _OPENING.search(text, at)
+        if begin is None:
+            break
+        tries += 1
+        try:
+            value, stop = decoder.raw_decode(text, begin.start())
+        except (ValueError, RecursionError):
+            at = begin.start() + 1
+            continue
+        found.append((begin.start(), stop, value))
+        at = stop
+    return found
+
+
+_MOST_TRIES = 200
+_OPENING = re.compile(r"[{\[](?=\s{0,64}[\"{\[\d\-tfn\]}])")

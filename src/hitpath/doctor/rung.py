@@ -1,0 +1,27 @@
+"""Rung 7 of the ladder: what was there before, but for what changes no meaning."""
+
+from collections.abc import Callable
+from functools import partial
+
+from hitpath.core import Progress
+from hitpath.doctor.diagnose import Requests
+from hitpath.doctor.forms import Forms, make_forms
+from hitpath.doctor.kept import KeptRows
+from hitpath.doctor.steps import Plan
+from hitpath.sim.rungs import root_codes
+from hitpath.traces.table import Ints, Trace
+
+
+def canonical_rung(
+    trace: Trace, kept: KeptRows, split_models: bool, progress: Progress | None = None
+) -> Callable[[Ints], Ints] | None:
+    """From rung 6 of each request to the tokens that rung 7 adds; None where it is not known: the
+    trace does not count in bytes of text."""
+    if not trace.has_text:
+        return None
+    forms = make_forms(trace, Requests(trace, kept), Plan(), progress)
+    return partial(_added, forms, forms.match(trace, root_codes(trace, split_models)))
+
+
+def _added(forms: Forms, match: Ints, since: Ints) -> Ints:
+    return forms.covered(match, since)

@@ -1,0 +1,295 @@
+"""The steps to a canonical prompt, each by itself or all together, text by text.
+
+A text is looked at once: results are remembered, for most texts of a trace stand in many of its
+requests. Instructions are system text and tools; what the user, the model and tools said keeps its
+words, only its form (white space, Unicode, JSON) is made one.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
+
+import msgspec
+
+from hitpath.canonical import (
+    Change,
+    ClockUnit,
+    apply_changes,
+    canonical_json_text,
+    coarsen_clock,
+    compose,
+    normalise_space,
+    normalise_unicode,
+    stable_tools,
+)
+from hitpath.canonical.json_value import ordered_json
+from hitpath.core import InputError
+from hitpath.doctor.image import Image, image_of_json, image_of_string, through
+from hitpath.doctor.prompt import Part
+from hitpath.doctor.volatile_lines import volatile_in
+
+Step = Literal[
+    "tool_order", "key_order", "white_space", "unicode_form", "clock", "request_id", "counter",
+    "attribution", "stamps",
+]  # fmt: skip
+"""`stamps`: what requests of this trace were seen to stamp, by the words before it (Stamps)."""
+STEPS: tuple[Step, ...] = (
+    "tool_order", "key_order", "white_space", "unicode_form", "clock", "request_id", "counter",
+    "attribution", "stamps",
+)  # fmt: skip
+MOVED = ("clock", "request_id", "counter", "attribution", "stamps")
+_MOST_CHARS = 64_000_000
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Stamp(NamedTuple):
+    """What stands behind these words, to the end of its line, was seen to change by itself."""
+
+    kind: str
+    pattern: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """steps: which; clock: by this unit instead of to the end; stamps: found in this trace, by the
+    general path where they stand; appends: whether what was taken out stands at the prompt's end,
+    as a fix must have it, or nowhere, as two prompts are best compared; spaced: general paths where
+    white space was seen to vary, so that all of it is written one way there."""
+
+    steps: frozenset[Step] = frozenset(STEPS)
+    clock: ClockUnit | None = None
+    stamps: Mapping[str, tuple[Stamp, ...]] = field(default_factory=dict)
+    appends: bool = False
+    spaced: frozenset[str] = frozenset()
+
+    def only(self, *steps: Step) -> "Plan":
+        """The same with these steps alone."""
+        return replace(self, steps=frozenset(steps))
+
+
+class NewText(NamedTuple):
+    """A part in canonical form. rendered: its bytes; images: of its own bytes; moved: what was
+    taken out, for the end of the prompt; changes: kinds of what changed."""
+
+    rendered: bytes
+    images: tuple[Image, ...]
+    moved: tuple[str, ...]
+    kinds: tuple[str, ...]
+
+
+class Memory(Generic[K, V]):
+    """Remembers values by key, up to so many characters of texts."""
+
+    def __init__(self) -> None:
+        self._known: dict[K, V] = {}
+        self._chars = 0
+
+    def get(self, key: K, size: int, make: Callable[[], V]) -> V:
+        found = self._known.get(key)
+        if found is None:
+            found = make()
+            self._chars += size
+            if self._chars > _MOST_CHARS:
+                self._known.clear()
+                self._chars = size
+            self._known[key] = found
+        return found
+
+
+class Steps:
+    """Makes parts canonical by one plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.appends = plan.appends
+        self._plan = plan
+        self._first_of: dict[tuple[str, bytes], NewText] = {}
+        self._first_tools: dict[
+            tuple[bytes, ...], tuple[list[int], list[NewText], list[bytes]]
+        ] = {}
+        self._texts: Memory[tuple[str, str, bool, str], NewText] = Memory()
+        self._tools: Memory[tuple[str, ...], tuple[list[int], list[NewText]]] = Memory()
+
+    def part(self, part: Part, path: str) -> NewText:
+        """Any part but tools and glue. path: its general path."""
+        ours = part.segment == "system"
+        named = path if ours or path in self._plan.spaced else ""
+        key = (named, part.form, ours, part.text)
+        return self._texts.get(key, len(part.text), lambda: self._chosen(part, ours, path))
+
+    def tools(self, parts: Sequence[Part]) -> tuple[list[int], list[NewText]]:
+        """(old places in the new order, the tools in that order)."""
+        key = tuple(part.text for part in parts)
+        return self._tools.get(key, sum(map(len, key)), lambda: self._chosen_tools(parts))
+
+    def _chosen(self, part: Part, ours: bool, path: str) -> NewText:
+        """To compare two prompts any text will do that stands for all with one canonical form: the
+        first that was seen, so that what is the same in both stays what it is."""
+        made = self._made(part, ours, path)
+        if self._plan.appends:
+            return made
+        own = part.rendered
+        key = (f"{part.form} {path if ours else ''}", made.rendered)
+        first = self._first_of.setdefault(key, NewText(own, made.images, (), ()))
+        if first.rendered == own:
+            return _unchanged(own)
+        return NewText(first.rendered, through(made.images, first.images), (), made.kinds)
+
+    def _chosen_tools(self, parts: Sequence[Part]) -> tuple[list[int], list[NewText]]:
+        """The same for tools: in the order in which they were first seen."""
+        order, made = self._made_tools(parts)
+        if self._plan.appends:
+            return order, made
+        owns = [part.rendered for part in parts]
+        key = tuple(new.rendered for new in made)
+        first_order, first, texts = self._first_tools.setdefault(key, (order, made, owns))
+        if texts == owns:
+            return list(range(len(parts))), [_unchanged(own) for own in owns]
+        chosen: list[tuple[int, int, NewText]] = []
+        for at, place in enumerate(first_order):
+            own, text = order[at], texts[place]
+            if text == owns[own]:
+                new = _unchanged(text)
+            else:
+                new = NewText(text, through(made[at].images, first[at].images), (), made[at].kinds)
+            chosen.append((place, own, new))
+        chosen.sort(key=lambda one: one[0])
+        news = [new for _, _, new in chosen]
+        news[0] = news[0]._replace(kinds=(*made[0].kinds, "tools"))
+        return [own for _, own, _ in chosen], news
+
+    def _made(self, part: Part, ours: bool, path: str) -> NewText:
+        if part.form == "json":
+            value = self._ordered(part.value)
+            new = msgspec.json.encode(value)
+            kinds = ("key_order",) if new != part.rendered else ()
+            return NewText(new, tuple(image_of_json(part.value, value)), (), kinds)
+        text, changes, moved = self.text(part.text, ours, path)
+        is_escaped = part.form == "escaped"
+        new = msgspec.json.encode(text)[1:-1] if is_escaped else text.encode()
+        images = image_of_string(part.text, text, is_escaped, changes)
+        return NewText(new, tuple(images), moved, tuple(dict.fromkeys(c.kind for c in changes)))
+
+    def _ordered(self, value: Any) -> Any:
+        if "key_order" not in self._plan.steps:
+            return value
+        try:
+            return ordered_json(value).value
+        except InputError:
+            return value  # deeper than any canonical form goes
+
+    def text(
+        self, text: str, ours: bool, path: str
+    ) -> tuple[str, tuple[Change, ...], tuple[str, ...]]:
+        """(the new text, its changes, what was taken out for the end)."""
+        steps, changes = self._plan.steps, ()
+        all_changes: tuple[Change, ...] = changes
+        if "unicode_form" in steps:
+            found = normalise_unicode(text, form="NFC")
+            text, all_changes = found.value, compose(all_changes, found.changes)
+        if "white_space" in steps:
+            found = normalise_space(text)
+            text, all_changes = found.value, compose(all_changes, found.changes)
+            if path in self._plan.spaced:
+                spaces = _one_space(text)
+                text, all_changes = apply_changes(text, spaces), compose(all_changes, spaces)
+        if "key_order" in steps and ("{" in text or "[" in text):
+            found = canonical_json_text(text, inside=True)
+            text, all_changes = found.value, compose(all_changes, found.changes)
+        if not ours:
+            return text, all_changes, ()
+        if "clock" in steps and self._plan.clock is not None:
+            found = coarsen_clock(text, self._plan.clock)
+            text, all_changes = found.value, compose(all_changes, found.changes)
+        taken = self._taken(text, path)
+        moved = tuple(text[c.char_offset : c.char_offset + c.num_chars] for c in taken)
+        return apply_changes(text, taken), compose(all_changes, taken), moved
+
+    def _taken(self, text: str, path: str) -> list[Change]:
+        """What changes by itself gives way to a word for it."""
+        steps, coarse = self._plan.steps, self._plan.clock
+        found: list[Change] = []
+        for one in volatile_in(text):
+            is_coarse = one.kind == "clock" and coarse is not None
+            if one.is_sure and one.kind in steps and not is_coarse:
+                found.append(_taken(one.kind, one.start, one.stop))
+        if "stamps" in steps:
+            for stamp in self._plan.stamps.get(path, ()):
+                for match in stamp.pattern.finditer(text):
+                    start, stop = match.span("value")
+                    overlaps = any(
+                        c.char_offset < stop and start < c.char_offset + c.num_chars for c in found
+                    )
+                    if stop > start and not overlaps:
+                        found.append(_taken(stamp.kind, start, stop))
+        return sorted(found, key=lambda change: change.char_offset)
+
+    def _made_tools(self, parts: Sequence[Part]) -> tuple[list[int], list[NewText]]:
+        steps = self._plan.steps
+        order = list(range(len(parts)))
+        values = [part.value for part in parts]
+        try:
+            if "tool_order" in steps:
+                changes = stable_tools(values, sort_keys=False).changes
+                order = _order_of(changes, order)
+            if "key_order" in steps:
+                values = [ordered_json(value, sort_required=True).value for value in values]
+        except InputError:
+            order, values = list(range(len(parts))), [part.value for part in parts]
+        made: list[NewText] = []
+        for at in order:
+            part = parts[at]
+            moved: list[str] = []
+            value = self._descriptions(values[at], moved)
+            new = msgspec.json.encode(value)
+            kinds = ["key_order"] if new != part.rendered else []
+            images = tuple(image_of_json(part.value, value))
+            made.append(NewText(new, images, tuple(moved), tuple(kinds)))
+        if order != sorted(order) and made:
+            made[0] = made[0]._replace(kinds=("tool_order", *made[0].kinds))
+        return order, made
+
+    def _descriptions(self, value: Any, moved: list[str], key: str = "", depth: int = 0) -> Any:
+        """A tool with the texts of its descriptions in their one form."""
+        if depth > 100:
+            return value
+        if isinstance(value, dict):
+            return {k: self._descriptions(v, moved, k, depth + 1) for k, v in value.items()}
+        if isinstance(value, list):
+            return [self._descriptions(v, moved, "", depth + 1) for v in value]
+        if isinstance(value, str) and key == "description":
+            text, _, taken = self.text(value, True, "tools")
+            moved += taken
+            return text
+        return value
+
+
+def _one_space(text: str) -> list[Change]:
+    """Runs of blanks become one space, of blank lines one; none at the end of a line."""
+    found: list[Change] = []
+    for match in _BLANKS.finditer(text):
+        blank = match[0]
+        new = "\n" * min(blank.count("\n"), 2) or " "
+        if blank != new:
+            found.append(Change("white_space", "", match.start(), len(blank), new))
+    return found
+
+
+_BLANKS = re.compile(r"[ \t\n]+")
+
+
+def _unchanged(rendered: bytes) -> NewText:
+    return NewText(rendered, (Image(0, 0, len(rendered)),), (), ())
+
+
+def _taken(kind: str, start: int, stop: int) -> Change:
+    return Change(kind, "", start, stop - start, f"[{kind}: at the end]")
+
+
+def _order_of(changes: Sequence[Change], order: list[int]) -> list[int]:
+    for change in changes:
+        if change.kind == "tool_order" and not change.json_path:
+            new: list[int] = msgspec.json.decode(change.replacement)
+            return new
+    return order

@@ -1,0 +1,170 @@
+"""Prompts of which only token or block ids are known: what their runs tell.
+
+Runs that both have are found by anchors (stretches of ids that stand once in each). What is
+dropped, put in, replaced or moved shows; what it says does not: clocks and tool orders are no kinds
+here.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hitpath.doctor.change import Change, Comparison, Kind, NewAt
+from hitpath.doctor.prompt import Prompt
+from hitpath.doctor.textdiff import Run
+from hitpath.traces.table import Symbols
+
+_GRAM = 8
+_LEAST_RUN = 16
+_SMALL = 64
+_PATH = "tokens"
+
+
+def compare_symbols(there: Symbols, here: Symbols, same_session: bool) -> Comparison:
+    """Every difference that ids can tell. Offsets are ids."""
+    common = common_of(there, here)
+    if common == len(here) or common == len(there):
+        return Comparison((), ((0, common),), NewAt(_PATH, "", common, common))
+    runs = [(0, 0, common), *_runs(there, here, common)]
+    kept = tuple((b, b + n) for _, b, n in sorted(runs, key=lambda run: run[1]) if n)
+    changes: list[Change] = []
+    end_there, end_here = 0, 0
+    for a, b, n in [*_increasing(runs), (len(there), len(here), 0)]:
+        removed, added = a - end_there, b - end_here
+        is_tail = n == 0 and b == len(here)
+        if removed and not added and _stands_elsewhere(runs, end_there, a):
+            removed = 0  # the other side of a move
+        if (removed or added) and not is_tail:
+            kind = _kind(there, here, end_there, end_here, removed, added, kept)
+            changes.append(Change(kind, _PATH, "", end_here, end_here, b))
+        end_there, end_here = a + n, b + n
+    tail = max((b + n for _, b, n in runs), default=common)
+    new_at = NewAt(_PATH, "", tail, tail) if tail < len(here) else None
+    return Comparison(tuple(changes), kept, new_at)
+
+
+def in_symbols(found: Comparison, here: Prompt, common: int, num_symbols: int) -> Comparison:
+    """A comparison in bytes of our own rendering, in tokens of the engine's: exact at the first
+    difference, in proportion behind it."""
+    first = min((change.offset for change in found.changes), default=None)
+    if first is None:
+        at = found.new_at.start if found.new_at is not None else len(here.rendered)
+        first = at
+    rest_bytes = max(len(here.rendered) - first, 1)
+    rest = max(num_symbols - common, 0)
+
+    def at_symbol(offset: int) -> int:
+        if offset <= first:
+            return min(common, round(offset * common / max(first, 1)))
+        return min(num_symbols, common + round((offset - first) * rest / rest_bytes))
+
+    changes = tuple(
+        replace(
+            change,
+            start=at_symbol(change.start),
+            stop=at_symbol(change.stop),
+            at=at_symbol(change.offset),
+        )
+        for change in found.changes
+    )
+    kept = tuple((at_symbol(start), at_symbol(stop)) for start, stop in found.kept)
+    new_at = found.new_at
+    if new_at is not None:
+        new_at = replace(new_at, start=at_symbol(new_at.start))
+    return Comparison(changes, kept, new_at)
+
+
+def common_of(there: Symbols, here: Symbols) -> int:
+    """Leading symbols that both have."""
+    most = min(len(there), len(here))
+    differing = np.flatnonzero(there[:most] != here[:most])
+    return int(differing[0]) if len(differing) else most
+
+
+def _runs(there: Symbols, here: Symbols, common: int) -> list[Run]:
+    """Stretches of at least _LEAST_RUN ids behind the beginning that both have, moved ones too."""
+    one, other = _grams(there[common:]), _grams(here[common:])
+    places = {}
+    for at, gram in enumerate(one.tolist()):
+        places[gram] = -1 if gram in places else at
+    found: list[Run] = []
+    at = 0
+    grams = other.tolist()
+    while at < len(grams):
+        place = places.get(grams[at], -1)
+        if place < 0:
+            at += 1
+            continue
+        a, b = common + place, common + at
+        n = common_of(there[a:], here[b:])
+        back = 0
+        floor = common if not found else found[-1][1] + found[-1][2]
+        while a - back > common and b - back > floor and there[a - back - 1] == here[b - back - 1]:
+            back += 1
+        if n + back >= _LEAST_RUN:
+            found.append((a - back, b - back, n + back))
+        at += max(n, 1)
+    return found
+
+
+def _grams(symbols: Symbols) -> NDArray[np.uint64]:
+    """A hash of every _GRAM ids that follow each other."""
+    if len(symbols) < _GRAM:
+        return np.zeros(0, dtype=np.uint64)
+    total = np.zeros(len(symbols) - _GRAM + 1, dtype=np.uint64)
+    for k in range(_GRAM):
+        part = symbols[k : len(symbols) - _GRAM + 1 + k].astype(np.uint64)
+        total = total * np.uint64(0x9E3779B97F4A7C15) + (part ^ (part << np.uint64(17)))
+    return total
+
+
+def _increasing(runs: list[Run]) -> list[Run]:
+    """The longest of the runs that stand in one order on both sides: the rest has moved."""
+    order = sorted(runs, key=lambda run: run[1])
+    best: list[int] = []
+    before: list[int] = []
+    for i, (a, _, n) in enumerate(order):
+        chosen = max(
+            (j for j in range(i) if order[j][0] + order[j][2] <= a),
+            key=lambda j: best[j],
+            default=-1,
+        )
+        best.append(n + (best[chosen] if chosen >= 0 else 0))
+        before.append(chosen)
+    if not order:
+        return []
+    at = max(range(len(order)), key=lambda i: best[i])
+    chain: list[Run] = []
+    while at >= 0:
+        chain.append(order[at])
+        at = before[at]
+    return chain[::-1]
+
+
+def _stands_elsewhere(runs: list[Run], start: int, stop: int) -> bool:
+    """Whether most of what is gone from here is another run."""
+    found = sum(max(0, min(a + n, stop) - max(a, start)) for a, _, n in runs)
+    return 2 * found > stop - start
+
+
+def _kind(
+    there: Symbols,
+    here: Symbols,
+    a: int,
+    b: int,
+    removed: int,
+    added: int,
+    kept: tuple[tuple[int, int], ...],
+) -> Kind:
+    """What happened between two runs."""
+    moved = any(start >= b and stop <= b + added for start, stop in kept)
+    if moved:
+        return "moved_block"
+    if removed and not added:
+        if b == 0 or abs(len(there) - len(here)) <= max(_SMALL, len(here) // 50):
+            return "position_shift"
+        return "truncated_history"
+    if removed > 4 * added and removed - added > _SMALL:
+        return "compacted_history"
+    return "edited_message"

@@ -1,0 +1,12 @@
+"""Times of a trace, where it has any that can be compared."""
+
+from hitpath.core import ABSENT
+from hitpath.traces.table import Trace
+
+
+def seconds_apart(trace: Trace, row: int, earlier: int) -> float | None:
+    """From one arrival to the other; None where they are not times of one clock."""
+    clocks = trace.clock.codes
+    one_clock = trace.common_clock or clocks[row] == clocks[earlier] != ABSENT
+    passed = float(trace.arrival_s[row] - trace.arrival_s[earlier])
+    return passed if trace.has_times and one_clock and passed >= 0 else None

@@ -1,0 +1,58 @@
+"""Words that tell what a field is for, by which otherwise equal shapes are told apart."""
+
+import re
+
+USER = re.compile(
+    r"(?i)(?<![a-z])(?:users?|customers?|clients?|accounts?|tenants?|e-?mail|names?|org(?:anisation|"
+    r"anization)?s?|compan(?:y|ies)|workspace|locale|languages?|lang|time\s?zones?|tz|plan|tier|"
+    r"roles?|"
+    r"location|city|countr(?:y|ies)|region|phone|address|subscription|preferr?ed|preferences?|"
+    r"members?|"
+    r"patient|student|employee|department|team|profile|persona|age|birthday|title|greet|dear|hello|"
+    r"speaking (?:with|to)|talking to|assisting|working directory|cwd|home|hostname|"
+    r"platform|branch|"
+    r"benutzer|kunde|nutzer|utilisateur|cliente|usuario|memory|memories|likes|currency)(?![a-z])"
+)
+SAMPLE = re.compile(
+    r"(?i)(?<![a-z])(?:examples?|samples?|random(?:ly)?|few-?shots?|shots?|tips?|facts?|quotes?|seeds?|"
+    r"nonces?|salt|demos?|demonstrations?|hints?|inspirations?|variants?|variation|joke|trivia|"
+    r"temperature|noise|jitter|dice|roll|lucky|entropy|cache[- ]?bust(?:er)?|padding|icebreaker)"
+    r"(?![a-z])"
+)
+COUNTED = re.compile(
+    r"(?i)(?:#|no\.|№|\bnr\b|(?<![a-z])(?:turns?|steps?|counts?|counter|iterations?|attempts?|"
+    r"requests?|messages?|calls?|sequence|seq|number|num|rounds?|retr(?:y|ies)|index|used|remaining|"
+    r"left|budget|spent|so far|total|queries|query|version|revision|rev|build|epoch|tick|nth|visit|"
+    r"conversation|session|exchange|interaction|elapsed|uptime)(?![a-z]))"
+)
+SUMMARY = re.compile(
+    r"(?i)(?:summar(?:y|ised|ized|ise|ize)|compact(?:ed|ion)|condensed|recap|so far|earlier "
+    r"(?:conversation|messages|turns)|previous (?:conversation|messages|turns|context)|"
+    r"conversation (?:history|so far)|being continued|zusammenfassung|résumé)"
+)
+CLEARED = re.compile(
+    r"(?i)(?:content|result|output|message|history|tool|text|lines?|chars?|characters|tokens|bytes)?"
+    r"[^\n]{0,40}(?:cleared|truncated|omitted|elided|removed|pruned|trimmed|snipped|redacted|"
+    r"compacted|collapsed|shortened|dropped|hidden|evicted)"
+)
+THINK = re.compile(r"(?i)</?(?:think|thinking|thought|reasoning|reflection|scratchpad)>|◁/?think▷")
+MARKER = re.compile(
+    r"<\|[a-z0-9_]{1,40}\|>|\[/?INST\]|<</?SYS>>|</?s>|<(?:start|end)_of_turn>|<\uff5c[^>]{1,40}\uff5c>"
+    r"|(?<!\w)/(?:no_)?think\b|<bos>|<eos>|\[/?(?:AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]"
+    r"|\[THINK\]|\[/THINK\]"
+)
+ATTRIBUTION = re.compile(
+    r"(?i)x-anthropic-billing-header|cc_version\s*=|cch\s*=|cc_entrypoint\s*=|billing-header|"
+    r"co-authored-by:|generated with \[?claude|x-(?:client|app|request)-attribution|attribution:"
+)
+WORD_CLOCK = re.compile(
+    r"(?i)(?:good )?(?:(?:early|late|mid)[- ])?"
+    r"(?:morning|afternoon|evening|night|noon|midnight|am|pm|a\.m\.|p\.m\.|today|yesterday|"
+    r"tomorrow|weekday|weekend|spring|summer|autumn|fall|winter|just now|"
+    r"(?:\d+|an?|one|two|three|four|five|ten) (?:second|minute|hour|day|week)s?(?: ago)?|"
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|q[1-4]|w\d{1,2})"
+)
+CLOCK_LABEL = re.compile(
+    r"(?i)(?:time|date|today|now|clock|timestamp|\bts\b|uptime|as of|generated at|elapsed|epoch|"
+    r"uhrzeit|datum|heure|fecha|hora|weekday|day of)"
+)

@@ -1,0 +1,90 @@
+"""One `hitpath doctor` command: the diagnosis, then its files, then the page."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hitpath.core import InputError, Setting
+from hitpath.cost.price_list import PriceList
+from hitpath.cost.pricing import Pricing
+from hitpath.report.doctor_document import doctor_document
+from hitpath.report.doctor_fix import check_fixable, write_fixed
+from hitpath.report.doctor_lengths import NO_TEXT, lengths_document, print_lengths_diagnosis
+from hitpath.report.doctor_run import examine, read_kept, subject_of
+from hitpath.report.doctor_sarif import sarif_document
+from hitpath.report.doctor_terminal import print_diagnosis
+from hitpath.report.html.doctor import doctor_page
+from hitpath.report.output import is_stdout, write_whole
+from hitpath.report.pages import print_page, write_json, write_line
+from hitpath.report.run import announce_compilation, check_outputs, shown_progress
+from hitpath.traces.table import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorJob:
+    """One command. json, html, sarif, fix: files, `-` or None. content: whether outputs may hold
+    text of prompts."""
+
+    traces: list[str]
+    setting: Setting
+    mapping: Sequence[str] = ()
+    skip_bad_rows: bool = False
+    json: str | None = None
+    rows: bool = False
+    html: str | None = None
+    sarif: str | None = None
+    fix: str | None = None
+    content: bool = True
+    command: str = ""
+    pricing: Pricing | None = None
+    prices: PriceList | None = None
+
+    def files(self) -> list[str]:
+        """Every output that was asked for."""
+        return [path for path in (self.json, self.html, self.sarif, self.fix) if path is not None]
+
+
+def run_doctor(job: DoctorJob) -> None:
+    """Raises HitpathError."""
+    check_outputs(job.files(), job.traces, job.setting.tokenizer)
+    announce_compilation()
+    with shown_progress() as progress:
+        trace, kept = read_kept(
+            job.traces,
+            job.setting,
+            skip_bad_rows=job.skip_bad_rows,
+            mapping=job.mapping,
+            progress=progress,
+        )
+        if trace.identity == "lengths_only":
+            _tell_lengths(job, trace)
+            return
+        subject = subject_of(trace, kept, job.setting, progress)
+        if job.fix is not None:
+            check_fixable(subject.trace)
+        found = examine(subject, pricing=job.pricing, prices=job.prices, progress=progress)
+    if job.json is not None:
+        write_json(
+            job.json, doctor_document(found, job.setting, rows=job.rows, content=job.content)
+        )
+    if job.sarif is not None:
+        write_json(job.sarif, sarif_document(found, content=job.content))
+    if job.html is not None:
+        page = doctor_page(found, subject.requests, job.command, job.content)
+        write_whole(job.html, lambda file: write_line(file, page))
+    if job.fix is not None:
+        write_whole(job.fix, lambda file: write_fixed(found, subject.kept, subject.requests, file))
+    files = job.files()
+    if not any(map(is_stdout, files)) and not (files and sys.stdout is None):
+        print_page(lambda page: print_diagnosis(found, page, job.content))
+
+
+def _tell_lengths(job: DoctorJob, trace: Trace) -> None:
+    """All that can be said without prompts. Raises InputError for what needs them."""
+    for option, path in (("--html", job.html), ("--sarif", job.sarif), ("--fix", job.fix)):
+        if path is not None:
+            raise InputError(trace.format, "", f"{option}: {NO_TEXT}")
+    if job.json is not None:
+        write_json(job.json, lengths_document(trace, job.setting, job.content))
+    if job.json is None or not is_stdout(job.json):
+        print_page(lambda page: print_lengths_diagnosis(trace, page))

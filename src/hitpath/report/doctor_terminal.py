@@ -1,0 +1,154 @@
+"""The doctor's terminal page: a ranked list that a busy person can act on."""
+
+from collections.abc import Iterable
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from hitpath.accounting.rates import ratio
+from hitpath.doctor.advice import ADVICE, TITLES
+from hitpath.doctor.defects import Defect
+from hitpath.doctor.diagnosis import Diagnosis
+from hitpath.doctor.provider import SENTENCES, ProviderView
+from hitpath.report.doctor_document import Shown, cause_sentence, path_shown
+from hitpath.report.pages import titled
+from hitpath.report.terminal_parts import problems
+from hitpath.report.text_parts import count, label, percent, table
+
+_MOST = 12
+_EXCERPT = 40
+
+
+def print_diagnosis(found: Diagnosis, page: Console, content: bool = True) -> None:
+    """The whole page."""
+    shown = Shown(content)
+    page.print(Padding(Group(*_head(found)), (1, 0, 1, 2)))
+    if found.defects:
+        page.print(titled("Defects, by what they cost", _list(found, shown)))
+    if found.proofs:
+        page.print(titled("Fixes, by what a replay gains", _fixes(found)))
+    elif found.why_no_proof:
+        page.print(Padding(Text(f"no replay: {found.why_no_proof}", style="dim"), (0, 0, 1, 2)))
+    if found.shared_causes:
+        lines = [Text(cause_sentence(found, cause, shown)) for cause in found.shared_causes]
+        page.print(titled("One cause for many", Group(*lines)))
+    if found.worth:
+        page.print(titled("What it cost", _worth(found)))
+    if found.provider is not None:
+        page.print(
+            titled("What the provider read, and why not more", provider_table(found.provider))
+        )
+    if found.what_ifs:
+        page.print(titled("What a choice costs", _choices(found)))
+    if content:
+        for section in problems(found.trace):
+            page.print(section)
+
+
+def _head(found: Diagnosis) -> Iterable[Text]:
+    trace = found.trace
+    unit = "bytes" if trace.identity == "text" else "tokens"
+    prompt = int(trace.prompt_tokens[trace.counted].sum())
+    lost = int(found.costs.lost.sum())
+    num = len({finding.application for finding in found.findings})
+    yield Text(f"{len(trace):,} requests of {num:,} applications, {prompt:,} prompt {unit}")
+    if not found.defects:
+        yield Text(
+            "no defect: every request goes on where its relative ended, or is new", style="bold"
+        )
+        return
+    share = percent(ratio(lost, prompt))
+    yield Text(
+        f"{lost:,} {unit} ({share}) were there before, and invalidated by what follows",
+        style="bold",
+    )
+    if found.after is not None and found.before is not None:
+        now, then = percent(found.before), percent(found.after)
+        yield Text(f"hit rate {now} as it is, {then} with all fixes (replayed)")
+
+
+def _list(found: Diagnosis, shown: Shown) -> RenderableType:
+    parts: list[RenderableType] = []
+    for number, defect in enumerate(found.defects[:_MOST], 1):
+        parts += _defect(found, number, defect, shown)
+    rest = len(found.defects) - _MOST
+    if rest > 0:
+        parts.append(Text(f"… and {rest:,} more (--json)", style="dim"))
+    return Group(*parts)
+
+
+def _defect(found: Diagnosis, number: int, defect: Defect, shown: Shown) -> list[RenderableType]:
+    share = percent(ratio(defect.num_requests, len(found.trace)))
+    gain = found.gain_of(defect)
+    proven = (
+        "gain not known (no safe fix by rewriting)" if gain is None else f"proven gain {gain:,}"
+    )
+    path = path_shown(defect.json_path, shown)
+    head = Text(f"{number}. {TITLES[defect.kind]}", style="bold")
+    head.append(
+        f" at {path or defect.segment}, character {defect.char_offset:,} ({defect.segment})",
+        style="",
+    )
+    lines: list[RenderableType] = [
+        head,
+        Text(
+            f"   {count(defect.num_requests)} requests ({share}) · {defect.tokens_invalidated:,} "
+            f"invalidated by {defect.tokens_changed:,} changed · {proven}"
+        ),
+    ]
+    if shown.content and (defect.there or defect.here):
+        excerpt = Text("   ")
+        excerpt.append_text(label(_cut(defect.there) or "(nothing)"))
+        excerpt.append(" → ", style="dim")
+        excerpt.append_text(label(_cut(defect.here) or "(nothing)"))
+        lines.append(excerpt)
+    elif not shown.content:
+        lines.append(
+            Text(f"   {len(defect.there):,} → {len(defect.here):,} characters", style="dim")
+        )
+    if defect.detail and shown.content:
+        lines.append(label(f"   {defect.detail}"))
+    lines.append(Text(f"   fix: {ADVICE[defect.kind]}", style="green"))
+    return lines
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}…"
+
+
+def _fixes(found: Diagnosis) -> RenderableType:
+    shown = table("fix<", "gain", "hit rate", "cures~")
+    for proof in found.proofs:
+        kinds = ", ".join(kind.replace("_", " ") for kind in proof.kinds)
+        rate = percent(ratio(proof.hit_tokens, proof.prompt_tokens))
+        shown.add_row(proof.name, f"{proof.gain_tokens:+,}", rate, kinds)
+    return shown
+
+
+def _worth(found: Diagnosis) -> RenderableType:
+    shown = table("kind<", "GPU-seconds", "USD")
+    for kind, worth in found.worth.items():
+        gpu = "–" if worth.gpu_s is None else f"{worth.gpu_s:,.3f}"
+        usd = "–" if worth.usd is None else f"{worth.usd:,.4f}"
+        shown.add_row(kind.replace("_", " "), gpu, usd)
+    return shown
+
+
+def provider_table(view: ProviderView) -> RenderableType:
+    """Requests and tokens by reason."""
+    shown = table("reason<", "requests", "tokens not read")
+    for reason, count_of in sorted(view.requests.items(), key=lambda item: -item[1]):
+        shown.add_row(SENTENCES[reason], count(count_of), count(view.tokens.get(reason, 0)))
+    if view.not_told:
+        shown.add_row("no usage, or a provider that is not known", count(view.not_told), "")
+    return shown
+
+
+def _choices(found: Diagnosis) -> RenderableType:
+    shown = table("choice<", "<", "hit rate", "gain")
+    for choice in found.what_ifs:
+        shown.add_row(
+            choice.choice, choice.name, percent(choice.hit_rate), f"{choice.gain_tokens:+,}"
+        )
+    return shown

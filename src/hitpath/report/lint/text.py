@@ -1,0 +1,57 @@
+"""The terminal page of `hitpath lint`: a line a finding as compilers write it, then what to do."""
+
+from rich.text import Text
+
+from hitpath.core import one_line
+from hitpath.doctor.lint import Linted
+from hitpath.doctor.lint_record import Finding
+from hitpath.report.text_parts import Page, count, label
+
+
+def print_lint(linted: Linted, baseline_written: str | None, page: Page) -> None:
+    """New findings; the others only as a number."""
+    for one in linted.new:
+        for line in _lines(one):
+            page.print(line, soft_wrap=True)
+    page.print(_summary(linted))
+    if baseline_written is not None:
+        told = f"{len(linted.findings):,} findings written to {baseline_written}: known from now on"
+        page.print(label(told))
+
+
+def _lines(one: Finding) -> list[Text]:
+    style = "dim" if one.level == "note" else "bold red"
+    head = Text(one_line(one.place), style="bold")
+    head.append(f" {one.rule.id} {one.rule.kind}", style=style)
+    head.append(f" {one_line(one.message)}")
+    lines = [head]
+    where = []
+    if one.json_path is not None:
+        where.append(f"{one.json_path}, character {count(one.char_offset)}")
+    if one.num_requests is not None and one.of_requests is not None:
+        where.append(f"changed in {one.num_requests:,} of {one.of_requests:,} requests")
+    elif one.num_requests is not None:
+        where.append(f"in {one.num_requests:,} requests")
+    if one.chars_behind is not None:
+        where.append(f"{count(one.chars_behind)} characters of instructions behind it")
+    if where:
+        lines.append(label(f"    {'; '.join(where)}"))
+    if one.excerpt:
+        lines.append(label(f"    {one.excerpt}"))
+    lines.append(Text(f"    {one.rule.fix}", style="dim"))
+    return lines
+
+
+def _summary(linted: Linted) -> Text:
+    num_notes = len(linted.new) - linted.num_failures
+    num_known = len(linted.findings) - len(linted.new)
+    parts = [
+        f"{linted.num_failures:,} new findings"
+        if num_known
+        else f"{linted.num_failures:,} findings"
+    ]
+    if num_notes:
+        parts.append(f"{num_notes:,} notes")
+    if num_known:
+        parts.append(f"{num_known:,} known from the baseline")
+    return Text(", ".join(parts), style="bold red" if linted.num_failures else "bold green")

@@ -1,0 +1,128 @@
+"""`hitpath`: the worker with the lowest predicted TTFT, with the load that it adds priced in.
+
+Formula, for each worker (u = uncached tokens, at least 1; h = tokens in a lower tier; queued =
+uncached tokens sent whose first token has not come):
+        (a prefix that a request active there brings along counts as held, where the caller
+        counts active_shared: it is computed first)
+    own = u * prefill + u * (held + u / 2) * pair + h * load
+    step = step + decoding * sequence + decoding context * context
+    steps = ceil((queued + u) / tokens that a step has beside its decodes)
+    busy = queued * prefill + own + steps * step
+    room = capacity * (1 - KV use); wait = (what is missing of u + output + queued) / (KV in use)
+        * output * step, where the capacity is known: memory comes free as outputs end
+    TTFT = busy + wait
+    delay = decode_price * own * decoding                     to those decoding there
+          + queue_price * own * arrivals a second * busy      to those who will come behind it
+          + evict_price * u * prefill, where the cache is full: what it displaces comes again
+    cost = TTFT + delay; the lowest wins, equals at random
+Delays are request-seconds: a prefill of `own` seconds makes each of the requests decoding there
+that much later, and likewise each request that arrives while the worker is busy; arrivals a
+second are the mean over the workers alive of what was sent so far. `decoding` is the caller's own
+count, else the engine's `running` as last scraped.
+
+No project's: the sum of latencies that a choice makes, by the terms of `hitpath price`
+(`terms.StepTerms`), instead of weights of scores without a unit. The index: the engine's blocks
+by KV events; `index=history` works from what was sent.
+"""
+
+import numpy as np
+
+from hitpath._jit import kernel
+from hitpath.routing import kinds
+from hitpath.routing.draws import any_best, count_of
+from hitpath.routing.rule import FROM_TERMS, Option, Rule
+from hitpath.routing.view import Ask, Floats, IndexSettings, View
+
+RULE = Rule(
+    "hitpath",
+    kinds.HITPATH,
+    "argmin(predicted TTFT + delay to those decoding and queueing + what is displaced)",
+    "hitpath's own",
+    (
+        Option("prefill_us", FROM_TERMS, "us an uncached token", term="prefill_s"),
+        Option("pair_ns", FROM_TERMS, "ns an uncached token x context", term="pair_s"),
+        Option("context_ns", FROM_TERMS, "ns a token of decoding context", term="context_s"),
+        Option("sequence_us", FROM_TERMS, "us a decoding sequence", term="sequence_s"),
+        Option("step_ms", FROM_TERMS, "ms a step", term="step_s"),
+        Option("load_us", FROM_TERMS, "us a token from a lower tier", term="load_s"),
+        Option("batch", FROM_TERMS, "tokens a step", low=1, term="max_batch_tokens", whole=True),
+        Option("memory", FROM_TERMS, "KV tokens", term="capacity_tokens", whole=True),
+        Option("decode_price", 1.0, "a second of those decoding", high=1e6),
+        Option("queue_price", 1.0, "a second of those behind", high=1e6),
+        Option("evict_price", 1.0, "a displaced token's prefill", high=1e6),
+        Option("active", 1, "count what active requests bring along", high=1, whole=True),
+    ),
+    IndexSettings("resident"),
+    needs=("kv_use if memory", "running if decode_price"),
+)
+
+(
+    PREFILL_US,
+    PAIR_NS,
+    CONTEXT_NS,
+    SEQUENCE_US,
+    STEP_MS,
+    LOAD_US,
+    BATCH,
+    MEMORY,
+    DECODE_PRICE,
+    QUEUE_PRICE,
+    EVICT_PRICE,
+    ACTIVE,
+) = range(12)
+
+
+@kernel
+def _wait_s(params: Floats, ask: Ask, view: View, w: int, uncached: float, step_s: float) -> float:
+    """Until there is memory for the request."""
+    used = view.kv_use[w] * params[MEMORY]
+    output = ask.expected_output_tokens
+    missing = uncached + output + view.prefill_tokens[w] - (params[MEMORY] - used)
+    if missing <= 0.0 or used <= 0.0:
+        return 0.0
+    return float(missing / used * max(1, output) * step_s)
+
+
+@kernel
+def ttfts(params: Floats, ask: Ask, view: View, with_delay: bool) -> Floats:
+    """Predicted seconds to the first token for each worker, with the priced delay if asked."""
+    alive = count_of(view.alive)
+    sent = 0
+    for w in range(len(view.alive)):
+        if view.alive[w]:
+            sent += view.sent[w]
+    arrivals_per_s = sent / alive / ask.time_s if ask.time_s > 0.0 else 0.0
+    prefill_s = 1e-6 * params[PREFILL_US]
+    result = np.empty(len(view.alive), dtype=np.float64)
+    for w in range(len(result)):
+        decoding = view.decoding[w] if view.decoding[w] >= 0 else view.running[w]
+        known = view.match_host[w]
+        if params[ACTIVE] != 0.0:
+            known = max(known, view.active_shared[w])
+        known = min(known, ask.prompt_tokens - 1)
+        loaded = max(0, min(view.match_host[w], known) - view.match[w])
+        uncached = float(ask.prompt_tokens - known)
+        own = uncached * prefill_s
+        own += uncached * (known + 0.5 * uncached) * 1e-9 * params[PAIR_NS]
+        own += loaded * 1e-6 * params[LOAD_US]
+        step = 1e-3 * params[STEP_MS] + decoding * 1e-6 * params[SEQUENCE_US]
+        step += view.decoding_context[w] * 1e-9 * params[CONTEXT_NS]
+        beside = max(1.0, params[BATCH] - decoding)
+        steps = np.ceil((view.prefill_tokens[w] + uncached) / beside)
+        busy = view.prefill_tokens[w] * prefill_s + own + steps * step
+        cost = busy
+        if params[MEMORY] > 0.0:
+            cost += _wait_s(params, ask, view, w, uncached, step)
+        if with_delay:
+            cost += params[DECODE_PRICE] * own * decoding
+            cost += params[QUEUE_PRICE] * own * arrivals_per_s * busy
+            if 0.0 < params[MEMORY] < view.index_tokens[w] + uncached:
+                cost += params[EVICT_PRICE] * uncached * prefill_s
+        result[w] = cost
+    return result
+
+
+@kernel
+def pick(params: Floats, ask: Ask, view: View, seed: np.uint64) -> int:
+    """Draw 0 breaks ties."""
+    return any_best(-ttfts(params, ask, view, True), view.alive, seed, ask.row, 0)

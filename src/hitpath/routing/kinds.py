@@ -1,0 +1,18 @@
+"""The number of every kernel: what `dispatch.pick` branches on."""
+
+RANDOM = 0
+ROUND_ROBIN = 1
+LEAST_LOADED = 2
+POWER_OF_TWO = 3
+SESSION_HASH = 4
+PREFIX_HASH = 5
+LONGEST_PREFIX = 6
+CACHE_AWARE = 7
+KV_AWARE = 8
+PREFIX_AWARE = 9
+LLMD = 10
+DYNAMO = 11
+AIBRIX = 12
+RAY = 13
+PREBLE = 14
+HITPATH = 15

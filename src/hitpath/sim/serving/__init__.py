@@ -1,0 +1,1 @@
+"""Serving in virtual time: workers with caches, steps and queues behind a router."""

@@ -1,0 +1,144 @@
+"""A step ends: tokens come out, requests finish, are handed over or begin to decode.
+
+Order: chunks of prompts become visible (where that is after the step) in order of admission; then
+requests that had their last token give back their blocks, in order of admission too.
+"""
+
+import numpy as np
+
+from hitpath.sim.serving.admission import blocks_for, shared_blocks, shared_path
+from hitpath.sim.serving.bare import bare_kernel
+from hitpath.sim.serving.cache import fly, pin
+from hitpath.sim.serving.decoding import advance_decoding, begin_decoding
+from hitpath.sim.serving.endings import end_job, push_event
+from hitpath.sim.serving.layout import (
+    FAILED_WORKER,
+    MOVED,
+    MOVING,
+    PREFILL,
+    SERVED,
+    TOO_LARGE,
+    Engine,
+)
+from hitpath.sim.serving.queues import append, remove, sort_by_admission, stop_running
+from hitpath.sim.serving.schedule import free_job, leave_step
+
+
+@bare_kernel
+def decode_worker(engine: Engine) -> int:
+    """The decode worker with the fewest tokens in flight, the first of equals; ABSENT: none is
+    alive."""
+    c = engine.caches
+    best = -1
+    for v in range(c.clock[0].num_workers):
+        worker = c.workers[v]
+        if (
+            worker.alive
+            and worker.takes_new == 0
+            and (best < 0 or worker.active_tokens < c.workers[best].active_tokens)
+        ):
+            best = v
+    return best
+
+
+@bare_kernel
+def hand_over(engine: Engine, w: int, j: int) -> None:
+    """The prompt is computed: its KV goes to a decode worker. Until it is there the blocks stay."""
+    c = engine.caches
+    clock, worker, job = c.clock[0], c.workers[w], c.jobs[j]
+    remove(engine, w, PREFILL, j)
+    if job.flying:
+        fly(c, w, j, -1)
+    stop_running(c, w, j)
+    job.farthest = max(job.farthest, job.computed)
+    v = decode_worker(engine)
+    lasts = blocks_for(job.prompt + job.output - 1, clock.block)
+    if v < 0 or lasts > c.workers[v].capacity:
+        free_job(engine, w, j, shared_path(c, w, j))
+        end_job(engine, j, FAILED_WORKER if v < 0 else TOO_LARGE)
+        return
+    job.state = MOVING
+    job.target = v
+    job.decoder = v
+    append(engine, w, MOVING, j)
+    worker.prefill_tokens -= job.uncached
+    job.uncached = 0
+    worker.in_flight -= 1
+    worker.active_tokens -= job.prompt
+    target = c.workers[v]
+    target.in_flight += 1
+    target.active_tokens += job.prompt
+    target.sent += 1
+    push_event(engine, clock.now + clock.move_latency + job.prompt * clock.move_s, MOVED, j)
+
+
+@bare_kernel
+def emit_first(engine: Engine, w: int, j: int) -> None:
+    """The prompt (or what was computed again) is done: a token comes out."""
+    c = engine.caches
+    worker, job = c.workers[w], c.jobs[j]
+    job.emitted += 1
+    worker.output += 1
+    worker.active_tokens += 1
+    if np.isnan(job.first):
+        job.first = c.clock[0].now
+        worker.begun_tokens += job.prompt + 1
+        worker.prefill_tokens -= job.uncached
+        job.uncached = 0
+    else:
+        worker.begun_tokens += 1
+
+
+@bare_kernel
+def end_chunk(engine: Engine, w: int, j: int, count: int) -> int:
+    """Job j's chunk is computed. Returns how many requests stand in `ended` by now."""
+    c = engine.caches
+    worker, job = c.workers[w], c.jobs[j]
+    job.computed += job.chunk
+    job.total += job.chunk
+    job.chunk = 0
+    if worker.processed:
+        path = shared_path(c, w, j)
+        pin(c, w, j, path, shared_blocks(c, path, job.computed), True)
+    if job.computed < job.goal:
+        return count
+    if worker.hands_over:
+        hand_over(engine, w, j)
+        return count
+    emit_first(engine, w, j)
+    if job.emitted == job.output:
+        engine.ended[count] = j
+        return count + 1
+    remove(engine, w, PREFILL, j)
+    if job.flying:
+        fly(c, w, j, -1)
+    begin_decoding(engine, w, j)
+    return count
+
+
+@bare_kernel
+def end_step(engine: Engine, w: int) -> None:
+    """The step of worker w is done."""
+    c = engine.caches
+    worker = c.workers[w]
+    engine.step_end[w] = np.inf
+    worker.stepping = 0
+    worker.steps += 1
+    worker.computed += worker.tokens
+    decodes = worker.decoding
+    worker.output += decodes
+    worker.active_tokens += decodes
+    worker.begun_tokens += decodes
+    count = advance_decoding(engine, w)
+    j = engine.queues[w, PREFILL, 0]
+    while j >= 0 and c.jobs[j].chunk > 0:
+        after = c.jobs[j].next
+        count = end_chunk(engine, w, j, count)
+        j = after
+    if count > 1:
+        sort_by_admission(c, engine.ended, count)
+    for i in range(count):
+        j = engine.ended[i]
+        leave_step(engine, w, j, False)
+        free_job(engine, w, j, shared_path(c, w, j))
+        end_job(engine, j, SERVED)
