@@ -7,7 +7,7 @@
 - Queue and KV use: the pods' gauges (as they publish them, after each step), means over pods and
   over the time in which requests were sent, warm-up included. That this is what the report means
   was found out: so counted all four KV figures come out within 2 points though nothing was fitted
-  to them; over the whole of the stages, with their long ends, they are off by up to 14.
+  to them; over the whole of the stages, with their long ends, they are off by up to 10.
 - The client stamped each event twice, so its inter-token latency is half a step.
 """
 

@@ -1,15 +1,17 @@
 """The one place that knows about numba: the decorator for the kernels.
 
 Kernels take arrays and numbers only, release the GIL, and are cached on disk, so that a
-machine compiles each of them once. Where no folder can be written (a read-only install without a
-home), or what is there cannot be used, they are compiled anew, and nothing else changes. With
-``NUMBA_DISABLE_JIT=1`` the same source runs as plain Python (coverage, debugging); tests compare
-both. Unsigned products wrap around by design, so the plain version silences numpy's overflow
-warning, and nothing else.
+machine compiles each of them once, and again when its file or that of a kernel it calls changes
+(numba itself looks at the kernel's own file only, and would run the old callee for ever). Where no
+folder can be written (a read-only install without a home), or what is there cannot be used, they
+are compiled anew, and nothing else changes. With ``NUMBA_DISABLE_JIT=1`` the same source runs as
+plain Python (coverage, debugging); tests compare both. Unsigned products wrap around by design, so
+the plain version silences numpy's overflow warning, and nothing else.
 """
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -19,6 +21,8 @@ import numpy as np
 F = TypeVar("F", bound=Callable[..., Any])
 
 _kernels: list[Any] = []
+_files: dict[int, frozenset[str]] = {}
+"""By the id of a kernel, which lives as long as its module: its file and those of what it calls."""
 
 
 class _Lenient:
@@ -69,9 +73,29 @@ def kernel(function: F) -> F:
     except RuntimeError:
         pass  # no folder can be written: compiled by each process
     else:
+        _stamp(compiled, function)
         compiled._cache = _Lenient(compiled._cache)
     _kernels.append(compiled)
     return cast("F", compiled)
+
+
+def _stamp(compiled: Any, function: Callable[..., Any]) -> None:
+    """Have the kernel's cache hold for the state of all files that it was compiled from: numba puts
+    its callees into it. Kernels of other files are imported, so they are there by now."""
+    files = {function.__code__.co_filename}
+    for name in function.__code__.co_names:
+        files |= _files.get(id(function.__globals__.get(name)), frozenset())
+    _files[id(compiled)] = frozenset(files)
+    try:
+        digests = [_digest(file) for file in sorted(files)]
+    except OSError:
+        return  # from an archive: numba's own stamp stands
+    compiled._cache._cache_file._source_stamp = tuple(digests)
+
+
+@cache
+def _digest(file: str) -> bytes:
+    return sha256(Path(file).read_bytes()).digest()
 
 
 def nothing_compiled_yet() -> bool:

@@ -21,6 +21,7 @@ from hitpath.cli_doctor import doctor
 from hitpath.cli_lint import lint
 from hitpath.cli_options import (
     BlockSize,
+    Canonical,
     CapacityGiB,
     CapacityTokens,
     Chunk,
@@ -109,6 +110,7 @@ def analyze(
     seed: Seed = 0,
     split_models: SplitModels = False,
     tokenizer: Tokenizer = None,
+    canonical: Canonical = False,
     sample: Sample = None,
     fields: Map = None,
     hardware: Annotated[
@@ -185,6 +187,7 @@ def analyze(
             fields or (),
             pricing,
             price_list,
+            canonical,
         )
     )
 

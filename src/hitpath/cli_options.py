@@ -41,6 +41,12 @@ Router = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Seed of --router and --sample.")]
 SplitModels = Annotated[bool, typer.Option("--split-models", help="Ids never match across models.")]
+Canonical = Annotated[
+    bool,
+    typer.Option(
+        "--canonical", help="Also find tokens that only diverged: the text is taken a second time."
+    ),
+]
 Tokenizer = Annotated[
     str | None,
     typer.Option(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from doctor.planting import PLANTS, rows_of, traffic
+from doctor.test_planted_kinds import shaped
 from hitpath.core import InputError, Setting
 from hitpath.report.doctor_document import doctor_document
 from hitpath.report.doctor_job import DoctorJob, run_doctor
@@ -140,6 +141,22 @@ def test_the_fixed_trace_is_clean_and_hits_as_was_promised(kind: str, tmp_path: 
     assert {defect.kind for defect in found.defects} == set()
     assert found.before == pytest.approx(promised["hit_rate"]["after"], abs=1e-9)
     assert promised["defects"][0]["gain_tokens"] > 0
+
+
+@pytest.mark.parametrize("shape", ["anthropic", "responses", "hitpath", "text"])
+@pytest.mark.parametrize(
+    "kind", ["clock", "per_user_field", "white_space", "key_order", "tool_order"]
+)
+def test_every_shape_of_request_can_be_fixed(shape: str, kind: str, tmp_path: Path) -> None:
+    all_sent = traffic("agent", 2, num_sessions=4)
+    PLANTS[kind][1](all_sent, random.Random(2))
+    trace, fixed = write_jsonl(tmp_path / "t.jsonl", shaped(shape, all_sent)), tmp_path / "f.jsonl"
+    run_doctor(job(trace, json=str(tmp_path / "o.json"), fix=str(fixed)))
+    promised = json.loads((tmp_path / "o.json").read_text())["hit_rate"]
+    found = examine(open_subject([str(fixed)], Setting()), what_ifs=False)
+    assert not found.defects
+    assert found.before == pytest.approx(promised["after"], abs=1e-9)
+    assert promised["after"] > promised["before"]
 
 
 def by_name(tools: list[Any]) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from doctor.planting import Sent, paragraph, rows_of, sentence, traffic
-from doctor.test_planted_kinds import kinds_of
+from doctor.planting import PLANTS, Sent, paragraph, rows_of, sentence, traffic
+from doctor.test_planted_kinds import findings_of, kinds_of
 
 DOCS = [paragraph(random.Random(n), 5) for n in range(6)]
 
@@ -169,8 +169,6 @@ def test_reasoning_that_was_stripped_from_the_history(tmp_path: Path) -> None:
 
 
 def test_offsets_of_what_is_no_string_count_in_the_file_s_own_text(tmp_path: Path) -> None:
-    from doctor.test_planted_kinds import findings_of
-
     all_sent = traffic("agent", 22, num_sessions=2, num_turns=2)
     for sent in all_sent[1:]:
         sent.body["tools"].reverse()
@@ -181,3 +179,23 @@ def test_offsets_of_what_is_no_string_count_in_the_file_s_own_text(tmp_path: Pat
     assert first.kind == "tool_order"
     assert texts[0][: first.char_offset] == texts[1][: first.char_offset]
     assert texts[0][first.char_offset] != texts[1][first.char_offset]
+
+
+@pytest.mark.parametrize("kind", ["clock", "tool_order", "per_user_field", "edited_message"])
+@pytest.mark.parametrize("sessions", [True, False])
+def test_mixed_traffic_is_no_obstacle(kind: str, sessions: bool, tmp_path: Path) -> None:
+    """Four applications at once, one of them broken: the others stay clean and apart."""
+    mixed: list[Sent] = []
+    for number, app in enumerate(("agent", "chat", "retrieval", "chat")):
+        all_sent = traffic(app, 100 + number)
+        if number == 0:
+            PLANTS[kind][1](all_sent, random.Random(1))
+        for sent in all_sent:
+            sent.session = f"{number}-{sent.session}"
+        mixed += all_sent
+    mixed.sort(key=lambda sent: (sent.at, sent.session))
+    found = findings_of(rows_of(mixed, sessions), tmp_path)
+    broken = {f.application for f in found for c in f.comparison.changes if c.kind == kind}
+    assert len({finding.application for finding in found}) == 4
+    assert len(broken) == 1
+    assert {c.kind for f in found for c in f.comparison.changes} == {kind}

@@ -72,6 +72,12 @@ def test_deep_json_in_tools(depth: int, tmp_path: Path) -> None:
     assert {defect.kind for defect in diagnosis_of(tmp_path, data).defects} == {"tool_set"}
 
 
+def test_half_a_surrogate_in_json_within_a_text(tmp_path: Path) -> None:
+    tools = '[{"name": "b", "description": "\\ud800"}, {"name": "a", "description": "x"}] %d'
+    found = diagnosis_of(tmp_path, chats(tools % 1, tools % 2))
+    assert found.defects[0].char_offset == len(tools % 1) - 1
+
+
 def test_deep_json_in_a_text(tmp_path: Path) -> None:
     texts = ['{"a":' * 2_000 + str(i) + "}" * 2_000 for i in range(2)]
     assert diagnosis_of(tmp_path, chats(*texts)).defects[0].char_offset == 10_000

@@ -73,9 +73,9 @@ def plant_compacted(site: Site) -> Plant:
     """From some turn on, a summary stands for the older messages."""
     rng, more = site.rng, site.more
     role, form = rng.choice(more or SUMMARIES)
-    at_length = rng.randrange(6, 9)
     # One client keeps nothing but its well-known summary; elsewhere some of the last prompt stays.
     keep = rng.randrange(1, 4) if form.startswith("This session") else rng.randrange(4, 6)
+    at_length = keep + rng.randrange(3, 5)  # a summary of one message would be that one, edited
 
     def plant(step: Step) -> None:
         length = len(step.messages)
@@ -84,7 +84,7 @@ def plant_compacted(site: Site) -> Plant:
             return
         cut = at_length - keep
         while step.messages[cut]["role"] == "tool":
-            cut -= 1
+            cut -= 1  # a call and its result stay together
         topic = _topic(step.messages[0])
         summary = {"role": role, "content": form.format(a=topic, n=cut)}
         step.messages = [summary, *step.messages[cut:]]

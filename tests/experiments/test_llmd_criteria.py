@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 from llmd_73.fit import START, loss, with_fitted
 from llmd_73.judge import checks, first_overloaded
@@ -137,3 +138,33 @@ def test_rungs_never_fall(run):
     steps = rungs(run)[:, run.outcome.served]
     assert (steps[1:] >= steps[:-1]).all()
     assert (steps[-1] == run.workload.experiment.prompt_tokens).all()
+
+
+def test_what_was_ever_computed_against_a_plain_loop(run):
+    """In order of admission: a prompt asked before, else a group of which a prompt was."""
+    workload, outcome = run
+    experiment = workload.experiment
+    block, tokens = experiment.pods.block_tokens, experiment.prompt_tokens
+    prompts, groups = set(), set()
+    steps = rungs(run)
+    for row in np.argsort(outcome.admit_s, kind="stable"):
+        if np.isnan(outcome.admit_s[row]):
+            break
+        prompt = int(workload.prompt[row])
+        seen = experiment.prefix_tokens if prompt // 5 in groups else 0
+        seen = tokens if prompt in prompts else seen
+        whole = min(seen, tokens - 1) // block * block
+        assert steps[3, row] == max(whole, steps[2, row])
+        assert steps[4, row] == max(seen, steps[3, row])
+        prompts.add(prompt)
+        groups.add(prompt // 5)
+
+
+def test_no_hit_is_longer_than_what_was_ever_computed(run):
+    """The simulator's caches against the order of requests alone, which shares no code with it."""
+    workload, outcome = run
+    first = np.zeros(750, dtype=bool)
+    for row in np.argsort(outcome.admit_s, kind="stable")[: outcome.served.sum()]:
+        if outcome.hit_tokens[row] > workload.experiment.prefix_tokens:
+            assert first[workload.prompt[row]], "a question that nobody asked before"
+        first[workload.prompt[row]] = True

@@ -173,3 +173,27 @@ def test_a_hundred_steps_in_one_go_are_a_hundred_steps():
     for name in ("busy_s", "num_steps", "peak_blocks", "used_integral", "output_tokens"):
         ours, theirs = getattr(often.per_worker, name), getattr(seldom.per_worker, name)
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_an_entry_of_history_lasts_to_the_end_of_its_time():
+    """Believed at the very moment at which it is as old as its time to live, not after."""
+    prompts = [[1, 2, 3, 4]] * 3
+    forest, router_forest, requests, _, _ = requests_of(Traffic(prompts, [(None, 1)] * 3, 2, 2))
+    settings = WorkerSettings(block_size=2, max_batch_tokens=64, max_running=8)
+    router = make_router("llmd-approx:block=2,ttl=8", 1, 0)
+    fleet = FleetSettings((WorkerGroup(1, settings, fixed_steps(64, 8, 0.5)),), router)
+    arrivals = Arrivals.at(np.array([0.0, 8.0, 16.25]))
+    trees = forest.tree, router_forest.tree
+    outcome = simulate_serving(*trees, requests, arrivals, fleet)
+    assert outcome.believed_match.tolist() == [0, 4, 0]
+
+
+def test_who_was_admitted_first_releases_first():
+    """Two requests end their replies in one step; the third takes what is free and two of the
+    four blocks that they left: the first one's."""
+    prompts = [[1] * 4, [2] * 4, [3] * 8, [2, 2, 2, 2, 9]]
+    settings = WorkerSettings(block_size=2, capacity_blocks=6, max_batch_tokens=64, max_running=8)
+    fleet = fleet_of(settings, fixed_steps(64, 8, 1.0), checked=True)
+    _, outcome = serve(prompts, [2, 2, 1, 1], [0.0, 0.0, 10.0, 20.0], fleet)
+    assert outcome.finish_s[:2].tolist() == [2.0, 2.0]
+    assert outcome.hit_tokens.tolist() == [0, 0, 0, 4]

@@ -15,7 +15,7 @@ from hitpath.doctor.compare_message import first_part, message_changes
 from hitpath.doctor.compare_tools import compare_tools
 from hitpath.doctor.flat_compare import cut_of_flat
 from hitpath.doctor.history import Gap, kind_of_gap, shortened
-from hitpath.doctor.prompt import Message, Prompt
+from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Prompt
 from hitpath.doctor.shapes import overlap, words_of
 from hitpath.doctor.textdiff import common_length, equal_runs
 from hitpath.doctor.threads import loose_of
@@ -25,6 +25,8 @@ Stretch = tuple[int, int]
 _ALIKE = 0.5
 """Words in common from which on two messages are one that was edited."""
 _FEW_SHOT_CHARS = 400
+_STABLE = (SYSTEM, TOOLS)
+"""Segments that all sessions of an application should share."""
 _NO_EDITS = ("clock", "request_id", "counter", "attribution", "white_space", "hidden_characters",
              "unicode_form", "number_format", "moved_block", "array_order", "key_order", "?id",
              "?number", "tool_order", "tool_set")  # fmt: skip
@@ -130,7 +132,7 @@ class _Comparing:
         it is one long template with something stamped into it."""
         old, new = self._there.messages, self._here.messages
         last = [p for p in pairs if p == _Pair(len(old) - 1, len(new) - 1)]
-        if not last or new[-1].role not in ("user", "tool", "") or new[-1].segment == "system":
+        if not last or new[-1].role not in ("user", "tool", "") or new[-1].segment in _STABLE:
             return pairs
         return pairs if self._shares_most_of(last) else pairs[:-1]
 
@@ -138,8 +140,8 @@ class _Comparing:
         """Between sessions: the instructions, and turns that all sessions share (examples); two
         people's questions may be alike by chance."""
         new = self._here.messages
-        kept = [p for p in pairs if new[p.here].segment == "system"]
-        rest = [p for p in pairs if new[p.here].segment != "system"]
+        kept = [p for p in pairs if new[p.here].segment in _STABLE]
+        rest = [p for p in pairs if new[p.here].segment not in _STABLE]
         size = sum(len(self._here.text_of(new[p.here])) for p in rest)
         equal = [p for p in rest if _equal(self._there.messages[p.there], new[p.here])]
         equal_size = sum(len(self._here.text_of(new[p.here])) for p in equal)
@@ -179,7 +181,7 @@ class _Comparing:
                 other = self._here.text_of(new[candidate])
                 if SUMMARY.search(other[:200]) and not SUMMARY.search(text[:200]):
                     continue
-                is_system = new[candidate].segment == old[a].segment == "system"
+                is_system = new[candidate].segment == old[a].segment in _STABLE
                 if is_system or overlap(words, words_of(other)) >= _ALIKE or shortened(text, other):
                     yield _Pair(a, candidate)
                     b = candidate + 1

@@ -7,7 +7,7 @@ from hitpath.doctor.change import Change
 from hitpath.doctor.compare_tools import Place, json_changes
 from hitpath.doctor.history import shortened
 from hitpath.doctor.leaf import leaf_changes
-from hitpath.doctor.prompt import Message, Part, Prompt
+from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Part, Prompt
 from hitpath.doctor.textdiff import equal_runs
 
 _THOUGHTS = ("thinking", "reasoning", "redacted_thinking", "signature", "thought")
@@ -84,7 +84,7 @@ def _part_changes(old: Part, part: Part, start: int, message: Message) -> Iterat
             )  # fmt: skip
         return
     cut = shortened(old.text, part.text)
-    if cut is not None and message.segment != "system":
+    if cut is not None and message.segment not in (SYSTEM, TOOLS):
         kind, first = cut
         begin, stop = start + part.offset_of(first), start + len(part.rendered)
         yield Change(kind, part.path, message.segment, part.base + first, begin, stop,

@@ -271,7 +271,18 @@ def _with_context(
         return comparison
     here, there = (trace.contexts[trace.context[r]] for r in (row, other))
     changes = tuple(
-        Change("context_changed", path, GLUE, 0, 0, 0, str(old), str(new), "", _field_of(path))
+        Change(
+            "context_changed",
+            path,
+            GLUE,
+            common_length(str(old or ""), str(new or "")),
+            0,
+            0,
+            str(old),
+            str(new),
+            "",
+            _field_of(path),
+        )
         for path, old, new in _differing(there, here, trace.format == hitpath_jsonl.NAME)
     )
     return Comparison((*changes, *comparison.changes), comparison.kept, comparison.new_at)

@@ -13,13 +13,15 @@ from hitpath.traces.table import Ints, Trace
 @dataclass(frozen=True, slots=True)
 class Proof:
     """What one fix, or all together, would give: hit tokens of a replay less those of the trace as
-    it is, under the same setting. kinds: of the defects that it cures."""
+    it is, under the same setting. kinds: of the defects that it cures. loss_without_tokens: how
+    much less than all fixes all but this one give; None for all."""
 
     name: str
     kinds: tuple[str, ...]
     gain_tokens: int
     hit_tokens: int
     prompt_tokens: int
+    loss_without_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ The markers are those of common templates (ChatML, Llama, Gemma, Mistral, DeepSe
 
 import re
 
-from hitpath.doctor.prompt import ASSISTANT, GLUE, SYSTEM, Message, Part, Prompt
+from hitpath.doctor.prompt import ASSISTANT, GLUE, SYSTEM, TOOLS, Message, Part, Prompt
 
 _MARKERS = re.compile(
     r"<\|im_start\|>(?P<chatml>[a-z_]{1,20})\n"
@@ -53,9 +53,9 @@ class _Cutting:
             if number == len(markers) - 1 and role == "assistant" and marker.end() == end:
                 self._glue(marker.start(), end)
                 break
-            in_head = in_head and role in ("system", "developer")
+            in_head = in_head and role in ("system", "developer", "tools")
             segment = SYSTEM if in_head else f"message {len(self._messages)}"
-            segment = ASSISTANT if role == "assistant" else segment
+            segment = {"assistant": ASSISTANT, "tools": TOOLS}.get(role, segment)
             self._add(role, segment, marker.start(), marker.end(), end)
         return Prompt(tuple(self._parts), tuple(self._messages))
 

@@ -17,7 +17,7 @@ from hitpath.canonical.tail import HEADER
 from hitpath.core import Progress
 from hitpath.doctor.diagnose import Requests
 from hitpath.doctor.image import Image, merged_images
-from hitpath.doctor.prompt import TOOLS, Part, Prompt
+from hitpath.doctor.prompt import Part, Prompt
 from hitpath.doctor.resolve import general_path
 from hitpath.doctor.steps import NewText, Plan, Steps
 from hitpath.sim.events import symbols_ever_computed
@@ -146,7 +146,7 @@ def parts_of_form(prompt: Prompt, steps: Steps) -> Iterator[tuple[Part, Any]]:
             yield prompt.parts[prompt.tools[old]], msgspec.json.decode(new.rendered)
     target = _target(prompt)
     for number, part in enumerate(prompt.parts):
-        if part.form == "glue" or part.segment == TOOLS:
+        if part.form == "glue" or number in prompt.tools:
             continue
         new = steps.part(part, general_path(part.path))
         moved += new.moved

@@ -249,7 +249,7 @@ def is_tool_text(text: str) -> bool:
 
 def of_words(d: Difference) -> Kind | None:
     """Other words in instructions or tools: a user's, a sample, an edit; the trace tells."""
-    return "?words" if d.role in ("", "system", "developer") else None
+    return "?words" if d.role in ("", "system", "developer", "tools") else None
 
 
 RULES: tuple[Rule, ...] = (

@@ -8,7 +8,7 @@ Whatever is explained is put right in the earlier text, so that the next step no
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from hitpath.canonical.tools import tool_name
@@ -52,6 +52,7 @@ class _Line(NamedTuple):
 def leaf_changes(there: str, here: str, role: str) -> list[LeafChange]:
     """All differences, by their place in this text."""
     found: list[LeafChange] = []
+    common = common_length(there, here)
     there = _heal_json(there, here, found)
     there = _heal_items(there, here, found)
     there = _heal_moves(there, here, found)
@@ -68,7 +69,10 @@ def leaf_changes(there: str, here: str, role: str) -> list[LeafChange]:
             )
         )  # fmt: skip
     found.sort(key=lambda change: (change.first, change.stop))
-    return _joined(found)
+    joined = _joined(found)
+    if joined:  # what was put in may begin as what follows does: the first character decides
+        joined[0] = replace(joined[0], first=common)
+    return joined
 
 
 def _label(before: str) -> str:

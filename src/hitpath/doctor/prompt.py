@@ -75,6 +75,11 @@ class Prompt:
     tools: tuple[int, ...] = ()
     is_flat: bool = False
 
+    @property
+    def is_one_text(self) -> bool:
+        """Whether all of it is one string of the request, glue too."""
+        return self.is_flat or (not self.tools and any(part.base for part in self.parts))
+
     @cached_property
     def starts(self) -> tuple[int, ...]:
         """Where each part begins; the last entry is the prompt's end."""

@@ -2,7 +2,7 @@
 is. Figures of all fixes together are a replay too, not a sum."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hitpath.doctor.change import Kind
 from hitpath.doctor.defects import Defect
@@ -51,27 +51,25 @@ def prove(
     before: int,
 ) -> list[Proof]:
     """A proof for each fix of which a defect was found, best first, then all together."""
-    found = {defect.kind for defect in defects}
+    useful, spaced = fixes_for(defects), spaced_of(defects)
+    if not useful:
+        return []
+
+    def proof(name: str, kinds: Sequence[str], fixes: Sequence[Fix]) -> Proof:
+        forms = make_forms(trace, requests, whole_plan(findings, spaced, fixes))
+        hit, prompt = replay(forms.as_trace(trace))
+        return Proof(name, tuple(kinds), hit - before, hit, prompt)
+
+    found = sorted({defect.kind for defect in defects})
+    together = proof(ALL, found, useful)
     proofs: list[Proof] = []
-    useful = fixes_for(defects)
     for fix in useful:
-        stamps = stamps_of(findings, *fix.stamps) if fix.stamps else {}
-        plan = Plan(frozenset(fix.steps), None, stamps, True, spaced_of(defects))
-        proofs.append(_proof(fix.name, fix.kinds, trace, requests, plan, replay, before))
-    proofs.sort(key=lambda proof: -proof.gain_tokens)
-    if useful:
-        proofs.append(
-            _proof(
-                ALL,
-                tuple(sorted(found)),
-                trace,
-                requests,
-                whole_plan(findings, spaced_of(defects), useful),
-                replay,
-                before,
-            )
-        )
-    return proofs
+        alone = proof(fix.name, fix.kinds, [fix])
+        others = [other for other in useful if other is not fix]
+        rest = proof("", (), others).gain_tokens if others else 0
+        proofs.append(replace(alone, loss_without_tokens=together.gain_tokens - rest))
+    proofs.sort(key=lambda one: (-one.gain_tokens, -(one.loss_without_tokens or 0)))
+    return [*proofs, together]
 
 
 def spaced_of(defects: Sequence[Defect]) -> frozenset[str]:
@@ -95,20 +93,6 @@ def whole_plan(
     kinds = [kind for fix in fixes for kind in fix.stamps]
     stamps = stamps_of(findings, *kinds) if kinds else {}
     return Plan(steps & frozenset(STEPS), None, stamps, True, spaced)
-
-
-def _proof(
-    name: str,
-    kinds: Sequence[str],
-    trace: Trace,
-    requests: Requests,
-    plan: Plan,
-    replay: Replay,
-    before: int,
-) -> Proof:
-    forms = make_forms(trace, requests, plan)
-    hit, prompt = replay(forms.as_trace(trace))
-    return Proof(name, tuple(kinds), hit - before, hit, prompt)
 
 
 def clock_choices(trace: Trace, requests: Requests, replay: Replay, before: int) -> list[WhatIf]:

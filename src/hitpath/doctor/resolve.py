@@ -62,9 +62,7 @@ def resolve(findings: Sequence[Finding]) -> list[Finding]:
     return [_with_kinds(finding, number, decided) for number, finding in enumerate(findings)]
 
 
-def _samples_that_moved(
-    findings: Sequence[Finding], decided: dict[tuple[int, int], Kind]
-) -> None:
+def _samples_that_moved(findings: Sequence[Finding], decided: dict[tuple[int, int], Kind]) -> None:
     """Where lines are sampled, some are drawn again in another order: still a sample."""
     sampled = {
         (

@@ -27,6 +27,7 @@ from hitpath.canonical.json_value import ordered_json
 from hitpath.core import InputError
 from hitpath.doctor.image import Image, image_of_json, image_of_string, through
 from hitpath.doctor.prompt import Part
+from hitpath.doctor.tools_in_text import sorted_tools
 from hitpath.doctor.volatile_lines import volatile_in
 
 Step = Literal[
@@ -194,6 +195,9 @@ class Steps:
             if path in self._plan.spaced:
                 spaces = _one_space(text)
                 text, all_changes = apply_changes(text, spaces), compose(all_changes, spaces)
+        if "tool_order" in steps and '"name"' in text:
+            orders = sorted_tools(text)
+            text, all_changes = apply_changes(text, orders), compose(all_changes, orders)
         if "key_order" in steps and ("{" in text or "[" in text):
             found = canonical_json_text(text, inside=True)
             text, all_changes = found.value, compose(all_changes, found.changes)

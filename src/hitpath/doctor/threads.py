@@ -27,7 +27,7 @@ class Threads:
         found: int | None = None
         looked_at = 0
         for message in reversed(prompt.messages[:-1]):
-            if message.role in ("assistant", "system", "developer"):
+            if message.role in ("assistant", "system", "developer", "tools"):
                 continue
             key = self._key(prompt, message)
             found = None if key is None else self._ended_with.get(key)
@@ -62,7 +62,9 @@ def is_one_conversation(there: Prompt, here: Prompt) -> bool:
     """Whether the later request tells what the earlier one's last messages said."""
     if there.is_flat or here.is_flat:
         return False
-    said = [m for m in there.messages if m.segment != "system" and m.role != "assistant"][-2:]
+    said = [
+        m for m in there.messages if m.segment not in (SYSTEM, TOOLS) and m.role != "assistant"
+    ][-2:]
     keys = {(m.role, loose_of(there, m)) for m in said if len(there.text_of(m)) >= _LEAST_SAID}
     if not keys:
         return False

@@ -4,7 +4,6 @@ Request bodies (OpenAI, Anthropic, hitpath's `messages` and `prompt`) are writte
 the texts, tools and JSON that changed; rows of other formats become rows of hitpath's JSONL.
 """
 
-import copy
 from typing import IO, Any
 
 import msgspec
@@ -12,7 +11,7 @@ import msgspec
 from hitpath.core import InputError
 from hitpath.doctor.diagnose import Requests
 from hitpath.doctor.diagnosis import Diagnosis
-from hitpath.doctor.forms import parts_of_form
+from hitpath.doctor.forms import form_of, parts_of_form
 from hitpath.doctor.kept import KeptRows
 from hitpath.doctor.prove import fixes_for, spaced_of, whole_plan
 from hitpath.doctor.requests import path_steps
@@ -42,14 +41,18 @@ def write_fixed(found: Diagnosis, kept: KeptRows, requests: Requests, file: IO[b
 def _fixed(
     trace: Trace, kept: KeptRows, requests: Requests, steps: Steps, row: int
 ) -> dict[str, Any]:
-    text = kept.text(trace.places[row])
+    kept_row = kept.text(trace.places[row])
     request = requests.of(row)
-    assert text is not None
+    assert kept_row is not None
     assert request is not None
-    whole: dict[str, Any] = copy.deepcopy(msgspec.json.decode(text))
+    whole: dict[str, Any] = msgspec.json.decode(kept_row)
     is_bare = any(name in whole for name in ("messages", "input", "prompt"))
     name = next((n for n in _WRAPPERS if not is_bare and whole.get(n) == request.body), None)
     body = whole if name is None else whole[name]
+    if request.prompt.is_one_text:
+        text = form_of(request.prompt, steps)[0]
+        _put(body, request.prompt.messages[0].path, text.decode())
+        return whole
     tools: list[Any] = []
     holder = ""
     for part, value in parts_of_form(request.prompt, steps):

@@ -118,11 +118,13 @@ def _cut(text: str) -> str:
 
 
 def _fixes(found: Diagnosis) -> RenderableType:
-    shown = table("fix<", "gain", "hit rate", "cures~")
+    shown = table("fix<", "gain", "lost without", "hit rate", "cures~")
     for proof in found.proofs:
         kinds = ", ".join(kind.replace("_", " ") for kind in proof.kinds)
         rate = percent(ratio(proof.hit_tokens, proof.prompt_tokens))
-        shown.add_row(proof.name, f"{proof.gain_tokens:+,}", rate, kinds)
+        shown.add_row(
+            proof.name, f"{proof.gain_tokens:+,}", count(proof.loss_without_tokens), rate, kinds
+        )
     return shown
 
 

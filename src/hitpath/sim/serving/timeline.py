@@ -1,9 +1,9 @@
 """What is observed as time passes: scrapes, samples, and integrals over time.
 
 A scrape or a sample at the moment of an event sees the state before it. A scrape reads what the
-engine told last: vLLM (scheduler.update_from_output, SchedulerStats) and SGLang publish their gauges
-at the end of a step. The queue told is what that step left over: who comes while a step runs is not
-in it, and an idle engine's gauges stay as its last step left them.
+engine told last: vLLM (scheduler.update_from_output, SchedulerStats) and SGLang publish their
+gauges at the end of a step. The queue told is what that step left over: who comes while a step
+runs is not in it, and an idle engine's gauges stay as its last step left them.
 """
 
 from hitpath.sim.serving.bare import bare_kernel
