@@ -14,7 +14,7 @@ demo-engine: $(VENV)/.live
 
 # The experiment behind "57x": nine seeds of four schedulers, beside what was measured.
 reproduce: $(VENV)/.installed
-	$(BIN)/python examples/llmd_73_capacity.py
+	$(BIN)/python examples/llmd_73_capacity.py --rows
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2

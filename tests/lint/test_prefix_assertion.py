@@ -321,7 +321,12 @@ def test_the_example_and_the_fixture_run_under_pytest(tmp_path: Path) -> None:
         "def test_bad(assert_prefix_stable):\n"
         "    assert_prefix_stable(lambda: f'Current time: {datetime.datetime.now()} and more')\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTEST_ADDOPTS": ""}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT / "src"),
+        "PYTEST_ADDOPTS": "",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # installed or not, it is loaded once
+    }
     command = [sys.executable, "-m", "pytest", "-q", "-p", "hitpath.pytest_plugin"]
     command += ["-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
     example = ROOT / "examples" / "stable_prompt_test.py"

@@ -2,10 +2,14 @@
 
 import asyncio
 import gc
+import os
 import socket
 import sys
+import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, TypeVar
 
 from hitpath import __version__
 from hitpath.core import SettingError, one_line
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
     from hitpath.serve.server import ServerSettings
     from hitpath.serve.state import ModelFacts
 
+T = TypeVar("T")
+
 EXTRAS = "pip install -c constraints.txt -e '.[live]'"
 
 
@@ -27,6 +33,9 @@ def run_serve(job: ServeJob) -> None:
     started = time.monotonic()
     check_job(job)
     gc.enable()  # the command line turns it off, for commands that end soon
+    # Read when torch is loaded. Its helpers spin between two products, 300,000 turns by default,
+    # which takes the cores from the thread that sends what was computed (bench/engines.md).
+    os.environ.setdefault("GOMP_SPINCOUNT", "3000")
     try:
         import prometheus_client
         import torch  # noqa: F401
@@ -82,13 +91,34 @@ def _load(job: ServeJob, observe: Observe) -> "Engine":
 
     try:
         if job.model is None:
-            return tiny_engine(job.engine, observe)
-        engine = load_engine(job.model, job.engine, observe)
+            return _in_a_passing_thread(lambda: tiny_engine(job.engine, observe))
+        folder = job.model
+        engine = _in_a_passing_thread(lambda: load_engine(folder, job.engine, observe))
     except SettingError as error:
         raise as_typed(error) from error
     if engine.tokenizer is None:
         raise SettingError(one_line(job.model), "has no tokenizer.json, which serving needs")
     return engine
+
+
+def _in_a_passing_thread(make: Callable[[], T]) -> T:
+    """`make()` in a thread that ends with it. torch keeps a pool of helpers for each thread that
+    computes. Were the main thread's left over from loading, the engine's own would make more
+    threads than there are cores, and GNU's OpenMP then lets them sleep between two products: every
+    step took half as long again (bench/engines.md)."""
+    made: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            made.set_result(make())
+        except BaseException as error:
+            made.set_exception(error)
+
+    thread = threading.Thread(target=run, name="hitpath-load", daemon=True)
+    thread.start()
+    value = made.result()
+    thread.join()
+    return value
 
 
 def _labels(job: ServeJob, engine: "Engine") -> dict[str, str]:
