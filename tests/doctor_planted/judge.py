@@ -27,18 +27,12 @@ ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-m", "hitpath", "doctor")
 
 
-class NoSuchCommand(Exception):
-    """hitpath has no `doctor` yet."""
-
-
-def run_doctor(trace: Path, *more: str) -> dict[str, Any]:
-    """The JSON that the command writes, with a row a request."""
-    out = trace.with_suffix(".doctor.json")
+def run_doctor(trace: Path, folder: Path, *more: str) -> dict[str, Any]:
+    """The JSON that the command writes into the folder, with a row a request."""
+    out = folder / f"{trace.stem}.doctor.json"
     command = [*COMMAND, str(trace), "--json", str(out), "--rows", *more]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
-    if "No such command" in done.stderr:
-        raise NoSuchCommand
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}\nexit code {done.returncode}\n{done.stderr}")
     told: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
@@ -47,14 +41,14 @@ def run_doctor(trace: Path, *more: str) -> dict[str, Any]:
 
 def judged(trace: MixedTrace, folder: Path, name: str, *more: str) -> tuple[Score, Score]:
     """One trace, asked once: the score of its requests, and of the ranked list."""
-    told = run_doctor(trace.write(folder / f"{name}.jsonl"), *more)
+    told = run_doctor(trace.write(folder / f"{name}.jsonl"), folder, *more)
     return score(trace.requests, told["per_request"]), score_defects(trace, told["defects"])
 
 
 def judged_tokens(trace: TokenTrace, folder: Path, name: str) -> Score:
     """A trace of one of the kinds that only token ids show."""
     tokenizer = write_tokenizer(folder)
-    told = run_doctor(trace.write(folder / f"{name}.jsonl"), "--tokenizer", str(tokenizer))
+    told = run_doctor(trace.write(folder / f"{name}.jsonl"), folder, "--tokenizer", str(tokenizer))
     return score_tokens(trace, told["per_request"])
 
 

@@ -32,7 +32,7 @@ REQUEST_IDS: tuple[Make, ...] = (
     lambda r: f"conversation: conv_01{pick(r, _CROCKFORD, 24)}",
     lambda r: f"<request id='{_uuid(r)}'/>",
     lambda r: f'{{"run_id": "{_uuid(r)}"}}',
-    lambda r: f"nonce: {hex_digits(r, 16)}",
+    lambda r: f"req-id: {hex_digits(r, 16)}",
     lambda r: f"traceparent: 00-{hex_digits(r, 32)}-{hex_digits(r, 16)}-01",
     lambda r: f"ulid 01J{pick(r, _CROCKFORD, 23)}",
     lambda r: f"call-id call_{pick(r, _BASE62, 22)} (do not repeat it to the user)",

@@ -287,14 +287,15 @@ def preble(f, p, ring, counter):
 
 def hitpath_costs(f, p):
     ask, cost = f.ask, {}
+    prompt, output = ask["prompt_tokens"], ask["expected_output_tokens"]
     rate = 0.0
     if ask["time_s"] > 0:
         rate = sum(f.sent[w] for w in f.alive) / len(f.alive) / ask["time_s"]
     for w in f.alive:
         decoding = f.decoding[w] if f.decoding[w] >= 0 else f.running[w]
         held = max(f.match_host[w], f.active_shared[w]) if p["active"] else f.match_host[w]
-        held = min(held, ask["prompt_tokens"] - 1)
-        u = ask["prompt_tokens"] - held
+        held = min(held, prompt - 1)
+        u = prompt - held
         h = max(0, min(f.match_host[w], held) - f.match[w])
         own = u * p["prefill_us"] * 1e-6 + u * (held + u / 2) * p["pair_ns"] * 1e-9
         own += h * p["load_us"] * 1e-6
@@ -304,12 +305,15 @@ def hitpath_costs(f, p):
         steps = math.ceil((queued + u) / max(1.0, p["batch"] - decoding))
         busy = queued * p["prefill_us"] * 1e-6 + own + steps * step
         cost[w] = busy
-        used, output = f.kv_use[w] * p["memory"], ask["expected_output_tokens"]
-        missing = u + output + queued - (p["memory"] - used)
+        used = f.kv_use[w] * p["memory"]
+        coming = output * (1 + f.in_flight[w] / 2)
+        missing = u + coming + queued - (p["memory"] - used)
         if p["memory"] and missing > 0 and used > 0:
             cost[w] += missing / used * max(1, output) * step
         cost[w] += p["decode_price"] * own * decoding + p["queue_price"] * own * rate * busy
-        if p["memory"] and f.index_tokens[w] + u > p["memory"]:
+        longer = p["sequence_us"] * 1e-6 + (prompt + output / 2) * p["context_ns"] * 1e-9
+        cost[w] += p["load_price"] * 2 * output * longer * f.in_flight[w]
+        if p["memory"] and f.index_tokens[w] + u + coming > p["memory"]:
             cost[w] += p["evict_price"] * u * p["prefill_us"] * 1e-6
     return cost
 

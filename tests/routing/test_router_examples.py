@@ -164,10 +164,11 @@ def test_hitpath_predicts_the_time_to_the_first_token():
     ask = ask_of(0, 1001)
     got = ttfts(router.params, ask, view, False)
     assert got == pytest.approx([9001e-4 + 2 * 0.01, 1e-4 + 0.01])
-    # 20 decoding at worker 1 would each be delayed by the prefill there; nobody at worker 0.
+    # 20 decoding at worker 1 would each be delayed by the prefill there, nobody at worker 0; half
+    # of that delay is for the next one who asks for what was computed.
     view = view_of(match=[0, 500], decoding=[0, 20])
     assert ttfts(router.params, ask, view, True) == pytest.approx(
-        [0.1001 + 0.01, 0.0501 + 0.01 + 20 * 0.0501]
+        [0.1001 + 0.01, 0.0501 + 0.01 + 20 * 0.0501 / 2]
     )
     assert router.pick(ask, view).worker == 0
     assert make_router("hitpath:decode_price=0", 2, 0, TERMS).pick(ask, view).worker == 1
@@ -190,6 +191,24 @@ def test_hitpath_waits_for_memory():
     ask = ask_of(0, 1000, expected_output_tokens=100)
     got = ttfts(make_router("hitpath", 1, 0, terms).params, ask, view, False)
     assert got == pytest.approx([0.11 + 600 / 4500 * 100 * 0.01])
+    # 8 in flight have half of their 100 tokens each to come, on average: 400 more are missing.
+    view = view_of(match=[0], kv_use=[0.9], in_flight=[8])
+    got = ttfts(make_router("hitpath", 1, 0, terms).params, ask, view, False)
+    assert got == pytest.approx([0.11 + 1000 / 4500 * 100 * 0.01])
+
+
+def test_hitpath_prices_the_steps_that_it_makes_longer():
+    """A prompt of 1,000 with 100 to come makes a step 1,050 x 1 us + 0.05 ms longer; 100 steps of
+    that for each of 10 in flight, and as much for it by them."""
+    terms = StepTerms(prefill_s=1e-4, context_s=1e-6, sequence_s=5e-5, step_s=0.01)
+    view = view_of(match=[500, 500], in_flight=[0, 10])
+    ask = ask_of(0, 1000, expected_output_tokens=100)
+    got = ttfts(make_router("hitpath", 2, 0, terms).params, ask, view, True)
+    assert got == pytest.approx([0.06, 0.06 + 2 * 100 * 1.1e-3 * 10])
+    # Worth a copy: 500 tokens computed again cost worker 0 0.05 s.
+    view = view_of(match=[0, 500], in_flight=[0, 1])
+    assert make_router("hitpath", 2, 0, terms).pick(ask, view).worker == 0
+    assert make_router("hitpath:load_price=0", 2, 0, terms).pick(ask, view).worker == 1
 
 
 @pytest.mark.parametrize("name", ["random", "power-of-two", "session-hash", "prefix-hash"])

@@ -39,7 +39,12 @@ TYPED = {
     "aibrix": ["", "gap=1", "gate=relative,gap=2,factor=1", "deviations=0.2"],
     "ray": ["", "imbalanced=2", "rate=0.6"],
     "preble": ["", "rebalance=1.5", "evict=1,prefill_us=7"],
-    "hitpath": ["", "decode_price=0,queue_price=0,evict_price=0", "memory=0,active=0", "memory=90"],
+    "hitpath": [
+        "",
+        "decode_price=0,load_price=0,queue_price=0,evict_price=0",
+        "memory=0,active=0",
+        "memory=90",
+    ],
 }
 CASES = [(name, text) for name in ROUTERS for text in TYPED.get(name, [""])]
 

@@ -29,6 +29,7 @@ class SlowRouter:
             view.in_flight[w] = len(counted)
             view.prefill_tokens[w] = sum(j.uncached for j in counted)
             view.active_tokens[w] = sum(j.prompt + j.emitted for j in counted)
+            view.decoding[w] = len(begun)
             view.decoding_context[w] = sum(j.prompt + j.emitted for j in begun)
             view.sent[w] = worker.sent
         if not view.alive.any():

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from hitpath.canonical.tail import HEADER
 from hitpath.doctor.change import Change, Comparison, NewAt
-from hitpath.doctor.compare_message import first_part, message_changes
+from hitpath.doctor.compare_message import first_part, first_path, message_changes
 from hitpath.doctor.compare_tools import compare_tools
 from hitpath.doctor.flat_compare import cut_of_flat
 from hitpath.doctor.history import Gap, kind_of_gap, shortened
@@ -19,12 +19,13 @@ from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Prompt
 from hitpath.doctor.shapes import overlap, words_of
 from hitpath.doctor.textdiff import common_length, equal_runs
 from hitpath.doctor.threads import loose_of
-from hitpath.doctor.words_of_kinds import SUMMARY
+from hitpath.doctor.words_of_kinds import CONTINUED, MARKER, SUMMARY, THINK
 
 Stretch = tuple[int, int]
 _ALIKE = 0.5
 """Words in common from which on two messages are one that was edited."""
 _FEW_SHOT_CHARS = 400
+_TELLING_CHARS = 16
 _STABLE = (SYSTEM, TOOLS)
 """Segments that all sessions of an application should share."""
 _NO_EDITS = ("clock", "request_id", "counter", "attribution", "white_space", "hidden_characters",
@@ -80,6 +81,7 @@ class _Comparing:
         if same == len(new):
             return
         if same == len(old):
+            self._head(same)
             self._new(same)
             return
         last_a = last_b = same
@@ -91,6 +93,27 @@ class _Comparing:
             if pair.there < len(old):
                 self._pair(old[pair.there], new[pair.here])
             last_a, last_b = pair.there + 1, pair.here + 1
+
+    def _head(self, number: int) -> None:
+        """The head of the earlier prompt's reply, with which the reply should begin now that it is
+        history: an empty block of reasoning, a channel."""
+        end = self._there.messages[-1].end if self._there.messages else 0
+        glue = "".join(part.text for part in self._there.parts[end:])
+        start = self._starts[self._here.messages[number].begin]
+        rest = self._here.rendered[start:].decode("utf-8", "replace")
+        common = common_length(glue, rest)
+        if not glue or common == len(glue) or not self._here.is_one_text:
+            return
+        if not (THINK.search(glue) or MARKER.search(glue[common:])):
+            return
+        message = self._here.messages[number]
+        at = start + len(rest[:common].encode())
+        place = self._here.parts[message.begin]
+        self._changes.append(
+            Change("template_flip", first_path(self._here, message), message.segment,
+                   place.base + common, at, at, glue[common:], "", "",
+                   "the head of the reply is not in the history")
+        )  # fmt: skip
 
     def _flat(self) -> None:
         """Two texts without structure: what follows the last thing that both have is new."""
@@ -115,17 +138,33 @@ class _Comparing:
     def _pairs(self, same: int) -> list[_Pair]:
         """Messages that are the same one, from the first that differs on."""
         old, new = self._there.messages[same:], self._here.messages[same:]
-        one = [self._loose(self._there, message) for message in old]
-        other = [self._loose(self._here, message) for message in new]
+        one = [self._exact(self._there, message, -1 - n) for n, message in enumerate(old)]
+        other = [self._exact(self._here, message, n) for n, message in enumerate(new)]
         found: list[_Pair] = []
         last_a = last_b = 0
         for a, b, n in [*equal_runs(one, other), (len(old), len(new), 0)]:
-            found += self._alike(same, last_a, a, last_b, b)
+            found += self._nearly(same, last_a, a, last_b, b)
             found += [_Pair(same + a + k, same + b + k) for k in range(n)]
             last_a, last_b = a + n, b + n
+        if self._same_session and self._is_continued():
+            exact = [p for p in found if self._is_kept(p)]
+            return self._without_questions(exact)
         if self._same_session:
             return self._without_questions(found)
         return self._instructions_only(found)
+
+    def _is_continued(self) -> bool:
+        """Whether the dialogue begins with a summary now and did not: what follows is new or is
+        what was kept to the letter."""
+        firsts = [
+            next((p.text_of(m) for m in p.messages if m.segment not in _STABLE), "")
+            for p in (self._there, self._here)
+        ]
+        return bool(CONTINUED.search(firsts[1][:400])) and not CONTINUED.search(firsts[0][:400])
+
+    def _is_kept(self, pair: _Pair) -> bool:
+        old, new = self._there.messages[pair.there], self._here.messages[pair.here]
+        return new.segment in _STABLE or _equal(old, new)
 
     def _without_questions(self, pairs: list[_Pair]) -> list[_Pair]:
         """Without the last messages of both: another question is no edit of the one before, unless
@@ -162,6 +201,25 @@ class _Comparing:
                 return True
         return False
 
+    def _nearly(self, same: int, a0: int, a1: int, b0: int, b1: int) -> Iterator[_Pair]:
+        """Within a gap: messages that say the same but for numbers and ids, then those alike."""
+        old = self._there.messages[same + a0 : same + a1]
+        new = self._here.messages[same + b0 : same + b1]
+        one = [self._loose(self._there, message) for message in old]
+        other = [self._loose(self._here, message) for message in new]
+        last_a = last_b = 0
+        for a, b, n in [*equal_runs(one, other), (len(old), len(new), 0)]:
+            yield from self._alike(same, a0 + last_a, a0 + a, b0 + last_b, b0 + b)
+            for k in range(n):
+                yield _Pair(same + a0 + a + k, same + b0 + b + k)
+            last_a, last_b = a + n, b + n
+
+    @staticmethod
+    def _exact(prompt: Prompt, message: Message, number: int) -> tuple[int, int]:
+        """Equal for messages that are the same and long enough to tell: `done` is said often."""
+        is_telling = len(prompt.text_of(message)) >= _TELLING_CHARS
+        return (message.key, 0) if is_telling else (number, 1)
+
     @staticmethod
     def _loose(prompt: Prompt, message: Message) -> tuple[str, int]:
         return message.role, loose_of(prompt, message)
@@ -171,21 +229,34 @@ class _Comparing:
         old, new = self._there.messages, self._here.messages
         b = same + b0
         for a in range(same + a0, same + a1):
-            text = self._there.text_of(old[a])
+            text = self._there.words_of(old[a])
             words = words_of(text)
             for candidate in range(b, same + b1):
                 if candidate - b > 40:
                     break
                 if old[a].role != new[candidate].role:
                     continue
-                other = self._here.text_of(new[candidate])
+                other = self._here.words_of(new[candidate])
                 if SUMMARY.search(other[:200]) and not SUMMARY.search(text[:200]):
                     continue
                 is_system = new[candidate].segment == old[a].segment in _STABLE
+                is_system = is_system or self._answers_the_same_call(old[a], new[candidate])
                 if is_system or overlap(words, words_of(other)) >= _ALIKE or shortened(text, other):
                     yield _Pair(a, candidate)
                     b = candidate + 1
                     break
+
+    def _answers_the_same_call(self, old: Message, new: Message) -> bool:
+        """Whether both are the result of one call of a tool, by its id."""
+        ids = [
+            {
+                part.text
+                for part in prompt.parts[message.begin : message.end]
+                if part.path.endswith(("tool_call_id", "tool_use_id", "call_id"))
+            }
+            for prompt, message in ((self._there, old), (self._here, new))
+        ]
+        return bool(ids[0]) and ids[0] == ids[1]
 
     def _keep(self, message: Message) -> None:
         self._kept.append((self._starts[message.begin], self._starts[message.end]))

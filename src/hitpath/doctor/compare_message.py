@@ -1,5 +1,6 @@
 """One message as it was and as it is, part by part: texts, blocks of content, calls of tools."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -9,7 +10,9 @@ from hitpath.doctor.history import shortened
 from hitpath.doctor.leaf import leaf_changes
 from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Part, Prompt
 from hitpath.doctor.textdiff import equal_runs
+from hitpath.doctor.words_of_kinds import THINK, THOUGHT
 
+_MESSAGE = re.compile(r"^\w+\[\d+\]")
 _THOUGHTS = ("thinking", "reasoning", "redacted_thinking", "signature", "thought")
 
 
@@ -52,6 +55,8 @@ def _part_gap(
         stop = start + len(part.rendered)
         yield Change("template_flip", part.path, new.segment, part.base, start, stop,
                      "", part.text[:200], "", "reasoning was put in")  # fmt: skip
+    if len(olds) != len(news):
+        yield from _thoughts_alone(olds, news, starts, here, new)
     for old, part, start in zip(olds, news, starts, strict=False):
         yield from _part_changes(old, part, start, new)
     for part, start in list(zip(news, starts, strict=True))[len(olds) :]:
@@ -60,6 +65,33 @@ def _part_gap(
     for old in olds[len(news) :]:
         start = here.starts[new.end] if not starts else starts[-1]
         yield Change("edited_message", new.path, new.segment, 0, start, start, old.text[:200], "")
+
+
+def _thoughts_alone(
+    olds: list[Part], news: list[Part], starts: list[int], here: Prompt, new: Message
+) -> Iterator[Change]:
+    """Texts that were nothing but reasoning, and that only one of the two has; they are taken out
+    of the lists."""
+    if not news:
+        for old in [part for part in olds if _is_all_thought(part)]:
+            olds.remove(old)
+            start = here.starts[first_part(here, new)]
+            field = _MESSAGE.sub("", old.path, count=1)
+            yield Change("template_flip", new.path + field, new.segment, 0, start, start,
+                         old.text[:200], "", "", "reasoning was left out")  # fmt: skip
+    elif not olds:
+        for number in [n for n, part in enumerate(news) if _is_all_thought(part)][::-1]:
+            part, start = news.pop(number), starts.pop(number)
+            yield Change("template_flip", part.path, new.segment, part.base, start,
+                         start + len(part.rendered), "", part.text[:200], "",
+                         "reasoning was put in")  # fmt: skip
+
+
+def _is_all_thought(part: Part) -> bool:
+    """Whether a text is blocks of reasoning, perhaps empty, and nothing else."""
+    if part.form == "json" or not THINK.search(part.text[:400]):
+        return False
+    return not THOUGHT.sub("", part.text).strip()
 
 
 def _thought(parts: Sequence[Part]) -> int | None:
@@ -74,7 +106,7 @@ def _thought(parts: Sequence[Part]) -> int | None:
 
 def _part_changes(old: Part, part: Part, start: int, message: Message) -> Iterator[Change]:
     if old.form == "json" or part.form == "json":
-        if _is_image(old) and _is_image(part):
+        if old.is_image and part.is_image:
             yield _image_change(old, part, start, message)
         else:
             yield from json_changes(
@@ -107,14 +139,14 @@ def _image_change(old: Part, part: Part, start: int, message: Message) -> Change
     return replace(first, kind="image_encoding", stop=start + len(part.rendered))
 
 
-def _is_image(part: Part) -> bool:
-    value = part.value
-    return isinstance(value, dict) and "image" in str(value.get("type", ""))
-
-
 def first_part(prompt: Prompt, message: Message) -> int:
     """The first part that is not glue, else the head."""
     for number in range(message.begin, message.end):
         if prompt.parts[number].form != "glue":
             return number
     return message.begin
+
+
+def first_path(prompt: Prompt, message: Message) -> str:
+    """Where its first part that is not glue stands."""
+    return prompt.parts[first_part(prompt, message)].path or message.path

@@ -5,7 +5,7 @@ healthy trace. Else both rows are read again, by their place, and compared part 
 `_MOST_REQUESTS` requests with structure are in memory.
 """
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -18,16 +18,33 @@ from hitpath.doctor.flat import flat_prompt
 from hitpath.doctor.kept import KeptRows
 from hitpath.doctor.prompt import GLUE
 from hitpath.doctor.relatives import NONE, Families
-from hitpath.doctor.replies import Decode, Ids, id_change, reply_changes
+from hitpath.doctor.replies import (
+    ONE_PLACE,
+    Decode,
+    Ids,
+    id_change,
+    reply_changes,
+    same_text_change,
+)
 from hitpath.doctor.requests import Request, path_steps, raw_at, request_of
-from hitpath.doctor.symbols import common_of, compare_symbols, in_symbols
+from hitpath.doctor.symbols import common_of, compare_symbols, in_symbols, shared_symbols
 from hitpath.doctor.textdiff import common_length
-from hitpath.doctor.threads import Threads, is_one_application, is_one_conversation
+from hitpath.doctor.threads import (
+    Threads,
+    are_built_otherwise,
+    are_two_dialogues,
+    is_one_application,
+    is_one_conversation,
+    shares_words,
+)
 from hitpath.traces import hitpath_jsonl
 from hitpath.traces.table import Context, Symbols, Trace
 
 _MOST_REQUESTS = 64
 _MOST_BACK, _CLOSER_BYTES, _CLOSER_TOKENS = 4, 256, 64
+_LEAST_MOVED = 24
+_SURELY_ONE = 1024
+"""Leading symbols in common that two applications do not have by chance."""
 _HEAD = b"<|assistant|>\n"
 _CONTEXT_PATHS = {"model": "model", "salt": "cache_salt", "adapter": "adapter",
                   "media_salt": "media_salt"}  # fmt: skip
@@ -99,6 +116,28 @@ class Requests:
         return Request(flat_prompt(rendered.decode("utf-8", "replace"), "prompt"))
 
 
+class _Windows:
+    """The last requests of each session, for windows that moved on so far that no beginning and
+    few chunks are left."""
+
+    def __init__(self, requests: Requests) -> None:
+        self._requests = requests
+        self._last: dict[str, deque[int]] = {}
+
+    def add(self, row: int, session: str | None) -> None:
+        """After the request was looked at."""
+        if session is not None:
+            self._last.setdefault(session, deque(maxlen=_MOST_BACK)).append(row)
+
+    def moved_on(self, row: int, session: str | None) -> int:
+        """The latest request of the session of which a run stands here, NONE without one."""
+        here = self._requests.symbols(row)
+        for other in reversed(self._last.get(session or "", ())):
+            if shared_symbols(self._requests.symbols(other), here) >= _LEAST_MOVED:
+                return other
+        return NONE
+
+
 def diagnose(
     trace: Trace,
     kept: KeptRows,
@@ -109,7 +148,7 @@ def diagnose(
     """One finding a request, in the order of the trace. decode: of the tokenizer that made the
     trace's ids, if one did."""
     requests = Requests(trace, kept)
-    threads = Threads()
+    threads, windows = Threads(), _Windows(requests)
     num = 0
     found: list[Finding] = []
     for row, other in enumerate(families.nearest.tolist()):
@@ -117,14 +156,40 @@ def diagnose(
             progress("comparing requests", row, len(trace))
         if trace.session.of(row) is None and (request := requests.of(row)) is not None:
             earlier = threads.continued_by(row, request.prompt)
+            if earlier is not None and not _is_one_conversation(requests, earlier, request):
+                earlier = None
             other = other if earlier is None else _nearest_of_thread(trace, found, row, earlier)
-        if not _is_related(requests, families, row, other):
-            other = NONE
-        finding = _finding(trace, requests, families, row, other, decode)
+        in_session = bool(families.in_session[row])
+        if trace.identity == "tokens" and not in_session:
+            shifted = windows.moved_on(row, trace.session.of(row))
+            in_session, other = shifted != NONE, other if shifted == NONE else shifted
+        is_other = (
+            _is_another_app(requests, row, other)
+            if in_session
+            else (not _is_related(requests, families, row, other))
+        )
+        if is_other:
+            in_session, other = False, NONE
+        finding = _finding(trace, requests, families, row, other, in_session, decode)
         application = num if other == NONE else found[other].application
         num += other == NONE
         found.append(replace(finding, application=application))
+        windows.add(row, trace.session.of(row))
     return found
+
+
+def _is_one_conversation(requests: Requests, other: int, here: Request) -> bool:
+    there = requests.of(other)
+    return there is not None and is_one_conversation(there.prompt, here.prompt)
+
+
+def _is_another_app(requests: Requests, row: int, other: int) -> bool:
+    """Whether two requests of a session are of two applications, as those of a helper that an agent
+    calls: other tools, or instructions elsewhere, and nothing said that both have."""
+    one, two = requests.of(other), requests.of(row)
+    if one is None or two is None or one.prompt.is_flat or two.prompt.is_flat:
+        return False
+    return are_built_otherwise(one.prompt, two.prompt) and are_two_dialogues(one.prompt, two.prompt)
 
 
 def _is_related(requests: Requests, families: Families, row: int, other: int) -> bool:
@@ -132,12 +197,17 @@ def _is_related(requests: Requests, families: Families, row: int, other: int) ->
     else by their instructions and tools (of retrieval most of a prompt is another each time)."""
     if other == NONE:
         return False
-    if other != families.nearest[row] or families.in_session[row]:
-        return True
-    if families.application[row] == families.application[other]:
+    if other != families.nearest[row]:
         return True
     one, two = requests.of(other), requests.of(row)
-    return one is not None and two is not None and is_one_application(one.prompt, two.prompt)
+    is_near = bool(families.application[row] == families.application[other])
+    if one is None or two is None or one.prompt.is_flat or two.prompt.is_flat:
+        return is_near
+    if is_near and families.common[row] >= _SURELY_ONE:
+        return True
+    if is_one_application(one.prompt, two.prompt):
+        return True
+    return is_near and shares_words(one.prompt, two.prompt)
 
 
 def _nearest_of_thread(trace: Trace, found: list[Finding], row: int, latest: int) -> int:
@@ -161,12 +231,12 @@ def _finding(
     families: Families,
     row: int,
     other: int,
+    labelled: bool,
     decode: Decode | None,
 ) -> Finding:
     if other == NONE:
         start = NewAt("", "", 0, 0)
         return Finding(row, NONE, False, 0, Comparison((), (), start))
-    labelled = bool(families.in_session[row])
     common = int(families.common[row])
     if other != families.nearest[row]:
         runs = trace.prompts
@@ -176,9 +246,9 @@ def _finding(
         comparison = _going_on(trace, requests, row, other, common, decode)
         same = True
     else:
-        same, comparison = _compared(trace, requests, row, other, common, labelled)
-        if trace.identity == "tokens" and not comparison.changes:
-            comparison = _ids_looked_at(trace, requests, row, other, common, comparison, decode)
+        same, comparison = _compared(trace, requests, row, other, common, labelled, decode)
+        if trace.identity == "tokens" and same:
+            comparison = _ids_looked_at(trace, requests, row, other, comparison, decode)
     return Finding(row, other, same, common, _with_context(trace, row, other, same, comparison))
 
 
@@ -201,7 +271,7 @@ def _going_on(
         if changes and not trace.has_text:
             changes = tuple(replace(change, start=same, stop=same) for change in changes)
     if not changes and trace.identity == "tokens":
-        return _ids_looked_at(trace, requests, row, other, same, plain, decode)
+        return _ids_looked_at(trace, requests, row, other, plain, decode)
     return Comparison(changes, plain.kept, plain.new_at)
 
 
@@ -210,30 +280,48 @@ def _ids_looked_at(
     requests: Requests,
     row: int,
     other: int,
-    common: int,
     comparison: Comparison,
     decode: Decode | None,
 ) -> Comparison:
-    """Ids that differ where the request does not."""
+    """With ids that differ where the request does not. Where only ids are known, what their runs
+    show at the very place is the same difference; where the texts part too, it is new text."""
     expected = requests.with_output(other)
     own = requests.symbols(row)
-    length = len(requests.symbols(other))
-    change = id_change(Ids(expected, own, length, common_of(expected, own)), decode)
+    ids = Ids(expected, own, len(requests.symbols(other)), common_of(expected, own))
+    has_structure = requests.of(row) is not None and requests.of(other) is not None
+    change = None
+    if decode is not None and (comparison.changes or not has_structure):
+        if ids.common < len(expected):
+            change = same_text_change(ids, decode)
+    elif not comparison.changes:
+        change = id_change(ids, decode)
     if change is None:
         return comparison
-    return Comparison((change,), comparison.kept, comparison.new_at)
+    rest = comparison.changes
+    if not has_structure:
+        rest = tuple(c for c in rest if c.start > ids.common + ONE_PLACE)
+    return Comparison((change, *rest), comparison.kept, comparison.new_at)
 
 
 def _compared(
-    trace: Trace, requests: Requests, row: int, other: int, common: int, labelled: bool
+    trace: Trace,
+    requests: Requests,
+    row: int,
+    other: int,
+    common: int,
+    labelled: bool,
+    decode: Decode | None,
 ) -> tuple[bool, Comparison]:
     """(whether both are of one session, the comparison in the trace's own symbols)."""
     one, two = requests.of(other), requests.of(row)
     if one is None or two is None:
-        found = compare_symbols(requests.symbols(other), requests.symbols(row), labelled)
+        found = compare_symbols(requests.symbols(other), requests.symbols(row), labelled, decode)
         return labelled, found
+    if not trace.has_text and two.prompt.rendered.startswith(one.prompt.rendered):
+        return True, Comparison((), ((0, common),), NewAt("", "", 0, common))
     unnamed = trace.session.of(row) is None
     same = labelled or (unnamed and is_one_conversation(one.prompt, two.prompt))
+    same = same and not are_two_dialogues(one.prompt, two.prompt)
     found = compare(one.prompt, two.prompt, same)
     changes = tuple(_as_in_the_file(one, two, change) for change in found.changes)
     found = replace(found, changes=changes)

@@ -17,6 +17,12 @@ _MARKERS = re.compile(
     r"|(?P<inst>\[INST\]) ?|(?P<reply>\[/INST\])"
     r"|(?:^|(?<=\n))(?:### )?(?P<dialogue>System|Human|User|Assistant|AI)(?: ?: ?\n?)"
 )
+_HEAD = re.compile(
+    r"\s*(?:<\|channel\|>\w{1,20}(?:<\|[a-z_]{1,20}\|>)?"
+    r"|<(?:think|thinking|reasoning)>\s*(?:</(?:think|thinking|reasoning)>)?"
+    r"|◁think▷\s*(?:◁/think▷)?|\[THINK\]\s*(?:\[/THINK\])?)?\s*"
+)
+"""What a template puts before the reply: it belongs to the head."""
 _ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "[inst]": "user",
           "[/inst]": "assistant"}  # fmt: skip
 
@@ -50,7 +56,8 @@ class _Cutting:
         for number, (marker, end) in enumerate(zip(markers, ends, strict=True)):
             told = marker[marker.lastgroup or 0].casefold()
             role = _ROLES.get(told, told)
-            if number == len(markers) - 1 and role == "assistant" and marker.end() == end:
+            is_last = number == len(markers) - 1
+            if is_last and role == "assistant" and _HEAD.fullmatch(self._text, marker.end(), end):
                 self._glue(marker.start(), end)
                 break
             in_head = in_head and role in ("system", "developer", "tools")

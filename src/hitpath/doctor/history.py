@@ -1,17 +1,20 @@
 """Messages that were dropped, put in between, summed up or replaced: what became of a history."""
 
 import json
+import re
 from dataclasses import dataclass
 
 from hitpath.doctor.change import Kind
-from hitpath.doctor.prompt import Prompt
+from hitpath.doctor.prompt import SYSTEM, TOOLS, Prompt
 from hitpath.doctor.shapes import words_of
 from hitpath.doctor.textdiff import common_length
-from hitpath.doctor.words_of_kinds import CLEARED, SUMMARY
+from hitpath.doctor.words_of_kinds import CLEARED, CONTINUED, SUMMARY
 
 _LEAST_CUT = 20
 _LEAST_SHARED = 0.3
 _LONGEST_END = 32
+_NOTE = re.compile(r"\s*[\[(<*][^\n]{6,200}[\])>*]\s*")
+"""A note in brackets that stands for a text, even for one that was shorter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,10 @@ def kind_of_gap(gap: Gap, there: Prompt, here: Prompt, same_session: bool) -> Ki
         return "position_shift"
     if old and new and _is_summary(olds, news, new[0].role, gap.is_tail):
         return "compacted_history"
+    if gap.is_tail and _lost_its_beginning(gap, there, here):
+        return "truncated_history"
+    if gap.is_tail and not _has_history(here, gap.here_start):
+        return "new_content"
     if gap.is_tail:
         is_question = len(old) == 1 and old[0].role not in ("assistant", "tool")
         return "new_content" if is_question or len(olds) < len(news) else "edited_message"
@@ -57,6 +64,21 @@ def kind_of_gap(gap: Gap, there: Prompt, here: Prompt, same_session: bool) -> Ki
     return "edited_message"
 
 
+def _has_history(prompt: Prompt, number: int) -> bool:
+    """Whether anything but instructions stands before a message."""
+    return any(m.segment not in (SYSTEM, TOOLS) for m in prompt.messages[:number])
+
+
+def _lost_its_beginning(gap: Gap, there: Prompt, here: Prompt) -> bool:
+    """Whether a dialogue that a user began begins with a reply or with a tool's result now."""
+    if gap.there_start >= gap.there_stop or gap.here_start >= gap.here_stop:
+        return False
+    if _has_history(here, gap.here_start):
+        return False
+    first, now = there.messages[gap.there_start], here.messages[gap.here_start]
+    return first.role == "user" and now.role in ("assistant", "tool") and not there.is_one_text
+
+
 def _is_shift(old: str, new: str) -> bool:
     """Whether a message has lost its beginning: a window went on within it."""
     return _LEAST_CUT <= len(new) <= len(old) - 2 * _LEAST_CUT and old.endswith(new)
@@ -64,6 +86,8 @@ def _is_shift(old: str, new: str) -> bool:
 
 def _is_summary(olds: list[str], news: list[str], role: str, is_tail: bool) -> bool:
     """Whether a message tells in short what others said at length."""
+    if CONTINUED.search(news[0][:400]) and not CONTINUED.search(olds[0][:400]):
+        return True
     if sum(map(len, news)) >= sum(map(len, olds)) * 1.2:
         return False
     if SUMMARY.search(news[0][:400]):
@@ -90,6 +114,8 @@ def _is_json(text: str) -> bool:
 
 def shortened(old: str, new: str) -> tuple[Kind, int] | None:
     """(kind, first character that differs) where a text was cut short, or a note stands for it."""
+    if _NOTE.fullmatch(new) and CLEARED.search(new) and not _NOTE.fullmatch(old):
+        return "compacted_history", common_length(old, new)
     if len(new) >= len(old) or len(old) < 2 * _LEAST_CUT or (_is_json(old) and _is_json(new)):
         return None
     first = common_length(old, new)

@@ -20,6 +20,7 @@ from hitpath.doctor.words_of_kinds import (
     ATTRIBUTION,
     CLOCK_LABEL,
     MARKER,
+    TAG,
     THINK,
     USER,
     WORD_CLOCK,
@@ -32,7 +33,7 @@ _QUOTES = str.maketrans({
     "\u2212": "-", "\u2010": "-", "\u2011": "-", "\u2026": "...",
 })  # fmt: skip
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
-_NUMBER = re.compile(r"[-+]?[\d.,'\u00a0\u202f ]{1,40}(?:[eE][+-]?\d{1,4})?")
+_NUMBER = re.compile(r"[-+]?[\d.,'_\u00a0\u202f ]{1,40}(?:[eE][+-]?\d{1,4})?")
 _LONGEST = 20_000
 """Characters of a difference that rules look at."""
 
@@ -109,7 +110,7 @@ def numbers_of(text: str) -> set[Decimal]:
     text = text.strip()
     if not any(map(str.isdigit, text)) or not _NUMBER.fullmatch(text):
         return set()
-    bare = re.sub(r"['\u00a0\u202f ]", "", text)
+    bare = re.sub(r"['_\u00a0\u202f ]", "", text)
     readings = {bare.replace(",", "")}
     if "," in bare:
         readings.add(bare.replace(".", "").replace(",", "."))
@@ -145,9 +146,28 @@ def of_clock(d: Difference) -> Kind | None:
     is_labelled = bool(CLOCK_LABEL.search(d.line_before[-40:]))
     if is_labelled and all(WORD_CLOCK.fullmatch(side) or _is_clock(side) for side in sides if side):
         return "clock"
+    if d.shape == "number" and _is_beside_a_date(d):
+        return "clock"
     if d.shape == "number" and is_labelled and not USER.search(d.line_before[-40:]):
         return "clock"
     return None
+
+
+def _is_beside_a_date(d: Difference) -> bool:
+    """Whether a number is the hour, the minute or the day of a date in words: `9 mars, 6 h 44`."""
+    near = d.line_before[-32:] + d.here[:8] + d.after[:16].partition("\n")[0]
+    number = d.here.strip()
+    if len(number) > 4:
+        return False
+    at = len(d.line_before[-32:])
+    return any(match.start() <= at < match.end() for match in _SPOKEN_TIME.finditer(near))
+
+
+_SPOKEN_TIME = re.compile(
+    r"(?i)\d{1,2}\s?(?:h|uhr|hrs?|o'clock)(?:\s?\d{1,2})?(?!\w)"
+    r"|(?<!\w)\d{1,2}\.?\s(?:de\s)?[a-zà-ÿ]{3,12}\.?,?\s(?:de\s)?(?:19|20)\d\d"
+    r"(?:,?\s(?:à|a las|um|at|às|alle|kl\.?)\s\d{1,2}(?:\s?[h:.]\s?\d{1,2})?)?"
+)
 
 
 def _is_clock(text: str) -> bool:
@@ -173,9 +193,17 @@ def of_stamped_line(d: Difference) -> Kind | None:
     if len(sides) != 1 or len(sides[0]) > 160 or "\n" in sides[0]:
         return None
     kinds = {one.kind for one in volatile_in(sides[0]) if one.is_sure}
-    if "request_id" in kinds:
+    if "request_id" in kinds or any(map(_is_long_id, _WORDS.findall(sides[0]))):
         return "?id"
     return "?number" if "counter" in kinds else None
+
+
+_WORDS = re.compile(r"[\w-]{1,80}")
+_LONG_ID = 16
+
+
+def _is_long_id(word: str) -> bool:
+    return len(word) >= _LONG_ID and is_id(word.replace("-", "").replace("_", ""))
 
 
 def _only_digits_differ(there: str, here: str) -> bool:
@@ -211,6 +239,9 @@ def of_template_flip(d: Difference) -> Kind | None:
     for one, other in ((there, here), (here, there)):
         if MARKER.search(one) and len(one) <= 400 and len(other) <= 400:
             return "template_flip"
+    alone = (there + here).strip()
+    if d.role in ("user", "assistant", "tool") and TAG.fullmatch(alone):
+        return None if there.strip() and here.strip() else "template_flip"
     return None
 
 

@@ -56,8 +56,11 @@ def leaf_changes(there: str, here: str, role: str) -> list[LeafChange]:
     there = _heal_json(there, here, found)
     there = _heal_items(there, here, found)
     there = _heal_moves(there, here, found)
+    has_moved = any(change.kind in ("moved_block", "array_order") for change in found)
     for hunk in hunks_of(there, here):
         old, new = there[hunk.there_start : hunk.there_stop], here[hunk.start : hunk.stop]
+        if has_moved and not old.strip("\r\n") and not new.strip("\r\n"):
+            continue  # empty lines between blocks that moved
         before = here[max(0, hunk.start - _AROUND) : hunk.start]
         after = here[hunk.stop : hunk.stop + _AROUND]
         kind = kind_of(Difference(old, new, before, after, hunk.shape, role))
@@ -248,10 +251,34 @@ def _heal_moves(there: str, here: str, found: list[LeafChange]) -> str:
     detail = f"{len(here_moved):,} lines"
     heading = _DIGITS.sub("0", here_moved[0].text[:12]).strip()
     found.append(LeafChange(kind, first, start, start, old, text, "", detail, heading))
+    again = _in_order_of(one, other)
+    if again is not None:
+        return again
     healed = _with_moves(one, other, there_moved, moved)
     if healed.replace("\n", "") == here.replace("\n", ""):
         return here  # a line that was the last one has got a line end: part of the move
     return healed
+
+
+def _in_order_of(one: list[_Line], other: list[_Line]) -> str | None:
+    """The earlier lines in the order of these, where both have the same lines but for numbers and
+    empty ones."""
+    lines: dict[str, list[str]] = {}
+    for line in one:
+        if line.text.strip():
+            lines.setdefault(line_key(line.text), []).append(line.text.rstrip("\r\n"))
+    pieces: list[str] = []
+    for line in other:
+        text = line.text.rstrip("\r\n")
+        if text.strip():
+            known = lines.get(line_key(line.text))
+            if not known:
+                return None
+            pieces.append(known.pop(known.index(text) if text in known else 0))
+        else:
+            pieces.append(text)
+        pieces.append(line.text[len(text) :])
+    return None if any(lines.values()) else "".join(pieces)
 
 
 def _with_moves(

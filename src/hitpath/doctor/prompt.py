@@ -46,6 +46,11 @@ class Part:
             return msgspec.json.encode(self.text)[1:-1]
         return self.text.encode()
 
+    @property
+    def is_image(self) -> bool:
+        """Whether it is a block that holds or names an image."""
+        return isinstance(self.value, dict) and "image" in str(self.value.get("type", ""))
+
     def offset_of(self, num_chars: int) -> int:
         """Bytes that its first characters take in the prompt."""
         head = self.text[:num_chars]
@@ -95,6 +100,15 @@ class Prompt:
         fix has put at its end."""
         parts = self.parts[message.begin : message.end]
         return "\n".join(part.text.partition(HEADER)[0] for part in parts if part.form != "glue")
+
+    def words_of(self, message: Message) -> str:
+        """As text_of, without images: one that was encoded anew is still the same picture."""
+        parts = self.parts[message.begin : message.end]
+        return "\n".join(
+            part.text.partition(HEADER)[0]
+            for part in parts
+            if part.form != "glue" and not part.is_image
+        )
 
     def spans(self) -> list[tuple[str, str, int, int]]:
         """(JSON path, segment, start, stop) of every part, in order: they leave nothing out."""

@@ -13,14 +13,18 @@ from hitpath.doctor.change import Change, Kind
 from hitpath.doctor.compare_message import message_changes
 from hitpath.doctor.prompt import ASSISTANT, GLUE, Prompt
 from hitpath.doctor.requests import Request
+from hitpath.doctor.textdiff import common_length
 from hitpath.traces.table import Symbols
 
 Decode = Callable[[Sequence[int]], str]
 _IDS = "tokens"
 _SEAM_TOKENS = 8
 """Nearer to a seam than this, other ids are a merge there."""
-_LOOKED_AT = 64
+_LOOKED_AT = ONE_PLACE = 64
+"""Ids from a difference on that are looked at as one."""
 _KEPT = ("content", "tool_calls")
+_BROKEN = "\ufffd"
+"""What a decoder gives for half of a character."""
 
 
 def reply_changes(there: Request, here: Prompt) -> Iterator[Change]:
@@ -61,33 +65,55 @@ def id_change(ids: Ids, decode: Decode | None) -> Change | None:
     """Why ids differ though nothing in the request does: None where they do not."""
     if ids.common >= len(ids.expected):
         return None
-    left = len(ids.expected) - ids.common
-    there = ids.expected[ids.common : ids.common + _LOOKED_AT].tolist()
-    here = ids.own[ids.common : ids.common + _LOOKED_AT].tolist()
     if decode is None:
         detail = "ids of the reply differ; whether its text does, --tokenizer would tell"
         return Change("edited_message", _IDS, ASSISTANT, ids.common, ids.common, ids.common,
                       detail=detail) if _is_in_reply(ids) else None  # fmt: skip
+    found = same_text_change(ids, decode)
+    if found is not None:
+        return found
+    there, here = _windows(ids)
+    return _change("template_flip", ids, decode(there), decode(here))
+
+
+def same_text_change(ids: Ids, decode: Decode) -> Change | None:
+    """A seam or a text tokenised again: other ids from `common` on that say the same. None where
+    the texts part too."""
+    there, here = _windows(ids)
+    if not there or not here:
+        return None
     old, new = decode(there), decode(here)
-    is_same = _same_text(old, new)
-    in_reply = _is_in_reply(ids)
-    near_seam = 0 <= ids.prompt_length - ids.common <= _SEAM_TOKENS or left <= _SEAM_TOKENS
-    if is_same and near_seam and not (in_reply and left > _SEAM_TOKENS):
-        kind: Kind = "seam_merge"
-    elif is_same:
-        kind = "retokenised"
-    else:
-        kind = "template_flip"
-    segment = ASSISTANT if in_reply else GLUE
+    shared = common_length(old, new)
+    is_all = len(there) < _LOOKED_AT and shared >= len(old.rstrip(_BROKEN))
+    longest = max(len(decode(there[:1])), len(decode(here[:1])))
+    if not shared or not (is_all or shared > longest or shared == len(new)):
+        return None
+    seams = (ids.prompt_length, len(ids.expected))
+    merged = any(_merges_at(seam - ids.common, there, here, decode) for seam in seams)
+    return _change("seam_merge" if merged else "retokenised", ids, old, new)
+
+
+def _windows(ids: Ids) -> tuple[list[int], list[int]]:
+    """The ids from the first that differs on, there and here."""
+    return (
+        ids.expected[ids.common : ids.common + _LOOKED_AT].tolist(),
+        ids.own[ids.common : ids.common + _LOOKED_AT].tolist(),
+    )
+
+
+def _merges_at(seam: int, there: Sequence[int], here: Sequence[int], decode: Decode) -> bool:
+    """Whether one id here holds text of both sides of a seam so many ids further on."""
+    if not 0 < seam <= min(_SEAM_TOKENS, len(there)):
+        return False
+    place = len(decode(there[:seam]))
+    ends = [len(decode(here[: number + 1])) for number in range(min(len(here), 2 * _SEAM_TOKENS))]
+    return place not in ends
+
+
+def _change(kind: Kind, ids: Ids, old: str, new: str) -> Change:
+    segment = ASSISTANT if _is_in_reply(ids) else GLUE
     return Change(kind, _IDS, segment, ids.common, ids.common, ids.common, old[:200], new[:200])
 
 
 def _is_in_reply(ids: Ids) -> bool:
     return ids.common >= ids.prompt_length
-
-
-def _same_text(old: str, new: str) -> bool:
-    """Whether one text goes on as the other does: cut off somewhere, so the shorter decides."""
-    most = min(len(old), len(new))
-    least = max(1, most - 4)  # the last characters may be half of a token
-    return most > 0 and old[:least] == new[:least]

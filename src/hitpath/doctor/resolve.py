@@ -15,15 +15,18 @@ from hitpath.doctor.change import OPEN, Change, Kind
 from hitpath.doctor.diagnose import Finding
 from hitpath.doctor.prompt import TOOLS
 from hitpath.doctor.relatives import NONE
-from hitpath.doctor.words_of_kinds import COUNTED, SAMPLE, USER
+from hitpath.doctor.words_of_kinds import COUNTED, REQUEST, SAMPLE, TURN, USER
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _INDEX = re.compile(r"^(messages|input|conversations)\[\d+\]")
 _SEPARATOR = re.compile(r"[|;,.\t(]\s*")
+_BULLET = re.compile(r"[-*•+]\s|\d{1,3}[.)]\s")
+_ENDED = re.compile(r"\w \w.*[.?!]\s*$")
 _OFTEN = 0.3
 _RARELY = 0.2
 _SMALL_STEP = 16
 _SHORT = 200
+_NAME_WORDS, _DRAWN = 3, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ def _samples_that_moved(findings: Sequence[Finding], decided: dict[tuple[int, in
         (
             findings[n].application,
             general_path(change.json_path),
-            change.heading[:4],
+            _beginning(change),
         )
         for (n, at), kind in decided.items()
         if kind == "random_sample" and (change := findings[n].comparison.changes[at])
@@ -76,9 +79,15 @@ def _samples_that_moved(findings: Sequence[Finding], decided: dict[tuple[int, in
     for number, finding in enumerate(findings):
         application = finding.application
         for at, change in enumerate(finding.comparison.changes):
-            key = (application, general_path(change.json_path), change.heading[:4])
+            key = (application, general_path(change.json_path), _beginning(change))
             if change.kind in ("moved_block", "array_order") and key in sampled and change.heading:
                 decided[number, at] = "random_sample"
+
+
+def _beginning(change: Change) -> str:
+    """How a line begins: of an item of a list its bullet."""
+    bullet = _BULLET.match(change.heading)
+    return bullet[0] if bullet else change.heading[:4]
 
 
 def _count_pairs(findings: Sequence[Finding]) -> dict[int, _Pairs]:
@@ -114,8 +123,21 @@ def nearest_words(label: str) -> str:
 def _group(change: Change) -> str:
     """What changes of one field have in common: the words right before it, to their colon."""
     words = nearest_words(change.label)
+    if _is_sentence(words):  # the item before it in a list: the line's beginning tells
+        name, colon, _ = change.heading.partition(":")
+        return name + colon if colon else ""
     head, colon, _ = (words or change.heading).rpartition(":")
     return head + colon if colon or not words else words
+
+
+def _is_sentence(words: str) -> bool:
+    """Whether words are said, and are not the name of a field."""
+    return not words.endswith((":", "=", "#", '"', ">")) and len(words.split()) > _NAME_WORDS
+
+
+def _is_name(text: str) -> bool:
+    """Whether a text may be whom or what it is for: a capital, a number, an address."""
+    return text.strip()[:1].isupper() or any(c.isdigit() or c in "@/" for c in text)
 
 
 def _decide(kind: Kind, seen: list[_Seen], pairs: _Pairs) -> Kind:
@@ -139,19 +161,28 @@ def _labelled(words: re.Pattern[str], seen: list[_Seen]) -> bool:
     """By the words right before the value, else by the beginning of its line."""
     told = seen[0].told
     near = nearest_words(told.label)
-    if USER.search(near) or SAMPLE.search(near) or COUNTED.search(near):
-        return bool(words.search(near))
+    if _is_sentence(near):
+        near = ""
+    for name in (near, told.heading.partition(":")[0]):
+        if USER.search(name) or SAMPLE.search(name) or COUNTED.search(name):
+            return bool(words.search(name))
     return bool(words.search(told.label[-48:]) or words.search(told.heading))
 
 
 def _id(seen: list[_Seen], pairs: _Pairs) -> Kind:
     stays = _stays_in_session(seen, pairs)
+    near = nearest_words(seen[0].told.label)
+    if REQUEST.search(near) and not (USER.search(near) or SAMPLE.search(near)):
+        return "request_id"
     if _labelled(USER, seen) and stays:
         return "per_user_field"
     if _labelled(SAMPLE, seen):
         return "random_sample"
     told = seen[0].told
-    random = any(is_random(text.strip()) for text in (told.there, told.here) if text.strip())
+    said = f"{told.there} {told.here}"
+    random = any(map(is_random, re.split(r"[\s'\"<>=:]+", said))) or bool(
+        REQUEST.search(f"{told.label[-48:]} {said}")
+    )
     return "per_user_field" if stays and pairs.within and not random else "request_id"
 
 
@@ -200,6 +231,11 @@ def _words(seen: list[_Seen], pairs: _Pairs) -> Kind:
             return "random_sample"
         if _labelled(USER, seen):
             return "per_user_field"
+    said = [text for text in values if _is_sentence(text.strip()) or _ENDED.search(text)]
+    is_turn = bool(TURN.search(seen[0].told.label))
+    is_said = 2 * len(said) > len(values) and (is_turn or not _labelled(USER, seen))
+    if is_said and len(seen) >= _DRAWN and len(said) >= _DRAWN:
+        return "random_sample"
     often = within >= max(2, _OFTEN * pairs.within)
     if _labelled(SAMPLE, seen) and (often or not pairs.within or between >= 2):
         return "random_sample"
@@ -208,6 +244,11 @@ def _words(seen: list[_Seen], pairs: _Pairs) -> Kind:
     if within > 0.1 * pairs.within and within:
         return edited
     if between <= _RARELY * pairs.between and pairs.between >= 5 and not _labelled(USER, seen):
+        return edited
+    if is_said and pairs.within:
+        return "random_sample"
+    is_once = len(seen) == 1 or (len(values) <= 2 and not any(map(_is_name, values)))
+    if is_once and pairs.between > 1 and not _labelled(USER, seen) and between:
         return edited
     if pairs.within or _labelled(USER, seen):
         return "per_user_field"

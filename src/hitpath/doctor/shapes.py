@@ -19,7 +19,8 @@ _HIDDEN = (
 )
 HIDDEN = re.compile(f"[{_HIDDEN}]")
 _TOKENS = re.compile(
-    r"(?P<number>(?<!\w)\d+(?:[.,'\u00a0\u202f]\d{1,24})*(?:[eE][+-]?\d{1,4})?(?!\w))"
+    r"(?P<number>(?:(?<!\w)\d+(?:[.,'_\u00a0\u202f]\d{1,24})*|(?<![\w.])\.\d{1,24})"
+    r"(?:[eE][+-]?\d{1,4})?(?!\w))"
     rf"|(?P<hidden>[{_HIDDEN}])|(?P<space>\s)"
     r"|(?P<word>\w(?:\w|[\u0300-\u036f])*)|(?P<mark>.)",
     re.DOTALL,
@@ -77,7 +78,7 @@ _RUN = re.compile(r"\d+")
 
 def is_id(word: str) -> bool:
     """Whether a word is of letters and digits mixed, as ids are."""
-    if len(word) < _LEAST_ID or word.isalpha() or not word.isascii():
+    if len(word) < _LEAST_ID or not word.isascii() or not any(map(str.isalpha, word)):
         return False
     num_digits = sum(c.isdigit() for c in word)
     return 2 <= num_digits < len(word)

@@ -5,6 +5,7 @@ dropped, put in, replaced or moved shows; what it says does not: clocks and tool
 here.
 """
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from hitpath.doctor.change import Change, Comparison, Kind, NewAt
 from hitpath.doctor.prompt import Prompt
+from hitpath.doctor.replies import Decode
 from hitpath.doctor.textdiff import Run
 from hitpath.traces.table import Symbols
 
@@ -19,10 +21,18 @@ _GRAM = 8
 _LEAST_RUN = 16
 _SMALL = 64
 _PATH = "tokens"
+_SINKS = 8
+"""Ids that a window keeps at the beginning, so that attention has somewhere to go."""
+_AROUND = 4
+_EDGE = re.compile(r"\s*(?:<[|\uff5c]|<start_of_turn>|\[INST\]|\n)")
+_END = re.compile(r"(?:[|\uff5c]>|<end_of_turn>|\[/INST\]|</s>)\s*$")
 
 
-def compare_symbols(there: Symbols, here: Symbols, same_session: bool) -> Comparison:
-    """Every difference that ids can tell. Offsets are ids."""
+def compare_symbols(
+    there: Symbols, here: Symbols, same_session: bool, decode: Decode | None = None
+) -> Comparison:
+    """Every difference that ids can tell, between sessions too. Offsets are ids. decode: where the
+    text of ids is known."""
     common = common_of(there, here)
     if common == len(here) or common == len(there):
         return Comparison((), ((0, common),), NewAt(_PATH, "", common, common))
@@ -37,6 +47,16 @@ def compare_symbols(there: Symbols, here: Symbols, same_session: bool) -> Compar
             removed = 0  # the other side of a move
         if (removed or added) and not is_tail:
             kind = _kind(there, here, end_there, end_here, removed, added, kept)
+            if not same_session and (
+                kind not in ("edited_message", "moved_block")
+                or n < _SMALL
+                or max(removed, added) > _SMALL
+            ):
+                end_there, end_here = a + n, b + n
+                continue  # what two sessions said: only their instructions should be one
+            if kind == "truncated_history" or (kind == "position_shift" and decode is not None):
+                is_cut = _cuts_a_text(there, end_there, a, decode)
+                kind = "position_shift" if is_cut else "truncated_history"
             changes.append(Change(kind, _PATH, "", end_here, end_here, b))
         end_there, end_here = a + n, b + n
     tail = max((b + n for _, b, n in runs), default=common)
@@ -146,6 +166,25 @@ def _stands_elsewhere(runs: list[Run], start: int, stop: int) -> bool:
     """Whether most of what is gone from here is another run."""
     found = sum(max(0, min(a + n, stop) - max(a, start)) for a, _, n in runs)
     return 2 * found > stop - start
+
+
+def shared_symbols(there: Symbols, here: Symbols) -> int:
+    """How many symbols stand in runs that both have, wherever."""
+    common = common_of(there, here)
+    return common + sum(n for _, _, n in _runs(there, here, common))
+
+
+def _cuts_a_text(there: Symbols, start: int, stop: int, decode: Decode | None) -> bool:
+    """Whether what is gone begins or ends within a message, as a window cuts and a client does
+    not. Without text only the few ids that a window keeps at the beginning tell."""
+    if decode is None:
+        return start <= _SINKS
+    for at in (start, stop):
+        before = decode(there[max(0, at - _AROUND) : at].tolist())
+        after = decode(there[at : at + _AROUND].tolist())
+        if not (before.endswith("\n") or _EDGE.match(after) or _END.search(before)):
+            return True
+    return False
 
 
 def _kind(

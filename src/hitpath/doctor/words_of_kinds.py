@@ -19,6 +19,10 @@ SAMPLE = re.compile(
     r"temperature|noise|jitter|dice|roll|lucky|entropy|cache[- ]?bust(?:er)?|padding|icebreaker)"
     r"(?![a-z])"
 )
+REQUEST = re.compile(
+    r"(?i)(?<![a-z])(?:requests?|trace(?:parent)?|correlation|span|ulid|uuid|guid|nonce|transaction|"
+    r"invocation|execution|run|job|event|message)(?:[\s_-]?ids?)?(?![a-z])"
+)
 COUNTED = re.compile(
     r"(?i)(?:#|no\.|№|\bnr\b|(?<![a-z])(?:turns?|steps?|counts?|counter|iterations?|attempts?|"
     r"requests?|messages?|calls?|sequence|seq|number|num|rounds?|retr(?:y|ies)|index|used|remaining|"
@@ -30,17 +34,35 @@ SUMMARY = re.compile(
     r"(?:conversation|messages|turns)|previous (?:conversation|messages|turns|context)|"
     r"conversation (?:history|so far)|being continued|zusammenfassung|résumé)"
 )
+CONTINUED = re.compile(
+    r"(?i)(?:session|conversation|chat|dialogue) (?:is|was) (?:being )?continued|"
+    r"(?:summary|recap|digest) of (?:the |our |this |all |what )?(?:\w+ )?(?:conversation|chat|"
+    r"session|dialogue|messages|turns|history|discussion|happened|was said)|(?:conversation|chat|"
+    r"session|previous|earlier|history)[ _-]summary|<(?:summary|conversation_summary|compacted)>|"
+    r"(?:conversation|history|context|messages|turns) (?:\w+ ){0,3}(?:compacted|summari[sz]ed|"
+    r"condensed)"
+)
+TURN = re.compile(r"(?i)(?:user|human|customer|client|q|question)\s*:\s*$")
 CLEARED = re.compile(
     r"(?i)(?:content|result|output|message|history|tool|text|lines?|chars?|characters|tokens|bytes)?"
     r"[^\n]{0,40}(?:cleared|truncated|omitted|elided|removed|pruned|trimmed|snipped|redacted|"
     r"compacted|collapsed|shortened|dropped|hidden|evicted)"
 )
-THINK = re.compile(r"(?i)</?(?:think|thinking|thought|reasoning|reflection|scratchpad)>|◁/?think▷")
+_THOUGHTS = "(?:think|thinking|thought|reasoning|reflection|scratchpad)"
+THINK = re.compile(rf"(?i)</?{_THOUGHTS}>|◁/?think▷|\[/?THINK\]")
+THOUGHT = re.compile(
+    rf"(?is)<{_THOUGHTS}>.*?(?:</{_THOUGHTS}>|\Z)|◁think▷.*?(?:◁/think▷|\Z)"
+    r"|\[THINK\].*?(?:\[/THINK\]|\Z)"
+)
 MARKER = re.compile(
     r"<\|[a-z0-9_]{1,40}\|>|\[/?INST\]|<</?SYS>>|</?s>|<(?:start|end)_of_turn>|<\uff5c[^>]{1,40}\uff5c>"
     r"|(?<!\w)/(?:no_)?think\b|<bos>|<eos>|\[/?(?:AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]"
     r"|\[THINK\]|\[/THINK\]"
 )
+TAG = re.compile(
+    r"(?:\[/?[A-Z][A-Z_ ]{1,20}\]|<[|/]?[a-z][a-z_]{1,20}\|?>|/[a-z][a-z_]{2,15}|<<[A-Z_]{2,20}>>)"
+)
+"""A mark that stands alone before or behind what a user said."""
 ATTRIBUTION = re.compile(
     r"(?i)x-anthropic-billing-header|cc_version\s*=|cch\s*=|cc_entrypoint\s*=|billing-header|"
     r"co-authored-by:|generated with \[?claude|x-(?:client|app|request)-attribution|attribution:"

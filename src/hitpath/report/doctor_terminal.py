@@ -52,7 +52,8 @@ def _head(found: Diagnosis) -> Iterable[Text]:
     prompt = int(trace.prompt_tokens[trace.counted].sum())
     lost = int(found.costs.lost.sum())
     num = len({finding.application for finding in found.findings})
-    yield Text(f"{len(trace):,} requests of {num:,} applications, {prompt:,} prompt {unit}")
+    applications = "1 application" if num == 1 else f"{num:,} applications"
+    yield Text(f"{len(trace):,} requests of {applications}, {prompt:,} prompt {unit}")
     if not found.defects:
         yield Text(
             "no defect: every request goes on where its relative ended, or is new", style="bold"
@@ -87,7 +88,8 @@ def _defect(found: Diagnosis, number: int, defect: Defect, shown: Shown) -> list
     path = path_shown(defect.json_path, shown)
     head = Text(f"{number}. {TITLES[defect.kind]}", style="bold")
     head.append(
-        f" at {path or defect.segment}, character {defect.char_offset:,} ({defect.segment})",
+        f" at {path or defect.segment}, character {defect.char_offset:,}"
+        + (f" ({defect.segment})" if defect.segment else ""),
         style="",
     )
     lines: list[RenderableType] = [

@@ -8,17 +8,24 @@ uncached tokens sent whose first token has not come):
     step = step + decoding * sequence + decoding context * context
     steps = ceil((queued + u) / tokens that a step has beside its decodes)
     busy = queued * prefill + own + steps * step
-    room = capacity * (1 - KV use); wait = (what is missing of u + output + queued) / (KV in use)
+    coming = output * (1 + in flight / 2)
+    room = capacity * (1 - KV use); wait = (what is missing of u + queued + coming) / (KV in use)
         * output * step, where the capacity is known: memory comes free as outputs end
     TTFT = busy + wait
     delay = decode_price * own * decoding                     to those decoding there
+          + load_price * 2 * output * longer * in flight      of all steps beside it
           + queue_price * own * arrivals a second * busy      to those who will come behind it
-          + evict_price * u * prefill, where the cache is full: what it displaces comes again
+          + evict_price * u * prefill, where cached + u + coming fills the capacity: what it
+            displaces comes again
+    longer = sequence + (prompt + output / 2) * context, by which it lengthens a step
     cost = TTFT + delay; the lowest wins, equals at random
 Delays are request-seconds: a prefill of `own` seconds makes each of the requests decoding there
 that much later, and likewise each request that arrives while the worker is busy; arrivals a
-second are the mean over the workers alive of what was sent so far. `decoding` is the caller's own
-count, else the engine's `running` as last scraped.
+second are the mean over the workers alive of what was sent so far. decode_price is a half: what
+is computed stays, and serves at least one more, who shares the delay. Each step that a request
+decodes is longer for all beside it, and longer for it by each of them: twice. Of the outputs in
+flight a half is still to come, on average. `decoding` is the caller's own count, else the
+engine's `running` as last scraped.
 
 No project's: the sum of latencies that a choice makes, by the terms of `hitpath price`
 (`terms.StepTerms`), instead of weights of scores without a unit. The index: the engine's blocks
@@ -47,7 +54,8 @@ RULE = Rule(
         Option("load_us", FROM_TERMS, "us a token from a lower tier", term="load_s"),
         Option("batch", FROM_TERMS, "tokens a step", low=1, term="max_batch_tokens", whole=True),
         Option("memory", FROM_TERMS, "KV tokens", term="capacity_tokens", whole=True),
-        Option("decode_price", 1.0, "a second of those decoding", high=1e6),
+        Option("decode_price", 0.5, "a second of those decoding", high=1e6),
+        Option("load_price", 1.0, "a second of slower steps", high=1e6),
         Option("queue_price", 1.0, "a second of those behind", high=1e6),
         Option("evict_price", 1.0, "a displaced token's prefill", high=1e6),
         Option("active", 1, "count what active requests bring along", high=1, whole=True),
@@ -66,21 +74,37 @@ RULE = Rule(
     BATCH,
     MEMORY,
     DECODE_PRICE,
+    LOAD_PRICE,
     QUEUE_PRICE,
     EVICT_PRICE,
     ACTIVE,
-) = range(12)
+) = range(13)
+
+
+@kernel
+def _coming_tokens(ask: Ask, view: View, w: int) -> float:
+    """Outputs still to be written there, the request's own and, on average, half of each other."""
+    return float(ask.expected_output_tokens * (1.0 + 0.5 * view.in_flight[w]))
 
 
 @kernel
 def _wait_s(params: Floats, ask: Ask, view: View, w: int, uncached: float, step_s: float) -> float:
     """Until there is memory for the request."""
     used = view.kv_use[w] * params[MEMORY]
-    output = ask.expected_output_tokens
-    missing = uncached + output + view.prefill_tokens[w] - (params[MEMORY] - used)
+    wanted = uncached + view.prefill_tokens[w] + _coming_tokens(ask, view, w)
+    missing = wanted - (params[MEMORY] - used)
     if missing <= 0.0 or used <= 0.0:
         return 0.0
-    return float(missing / used * max(1, output) * step_s)
+    return float(missing / used * max(1, ask.expected_output_tokens) * step_s)
+
+
+@kernel
+def _load_s(params: Floats, ask: Ask, view: View, w: int) -> float:
+    """Request-seconds of slower steps: those in flight by the request, and it by them."""
+    output = ask.expected_output_tokens
+    longer = (ask.prompt_tokens + 0.5 * output) * 1e-9 * params[CONTEXT_NS]
+    longer += 1e-6 * params[SEQUENCE_US]
+    return float(2.0 * output * longer * view.in_flight[w])
 
 
 @kernel
@@ -115,8 +139,10 @@ def ttfts(params: Floats, ask: Ask, view: View, with_delay: bool) -> Floats:
             cost += _wait_s(params, ask, view, w, uncached, step)
         if with_delay:
             cost += params[DECODE_PRICE] * own * decoding
+            cost += params[LOAD_PRICE] * _load_s(params, ask, view, w)
             cost += params[QUEUE_PRICE] * own * arrivals_per_s * busy
-            if 0.0 < params[MEMORY] < view.index_tokens[w] + uncached:
+            filled = view.index_tokens[w] + uncached + _coming_tokens(ask, view, w)
+            if 0.0 < params[MEMORY] < filled:
                 cost += params[EVICT_PRICE] * uncached * prefill_s
         result[w] = cost
     return result

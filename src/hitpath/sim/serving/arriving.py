@@ -50,6 +50,7 @@ def look(state: State, j: int, router_node: int) -> bool:
         view.in_flight[w] = worker.in_flight
         view.prefill_tokens[w] = worker.prefill_tokens
         view.active_tokens[w] = worker.active_tokens
+        view.decoding[w] = worker.begun
         view.decoding_context[w] = worker.begun_tokens
         view.sent[w] = worker.sent
     see_engines(c, index)

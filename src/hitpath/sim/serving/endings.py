@@ -80,6 +80,7 @@ def leave_router(engine: Engine, j: int) -> None:
     worker.active_tokens -= job.prompt + job.emitted
     worker.prefill_tokens -= job.uncached
     if not np.isnan(job.first):
+        worker.begun -= 1
         worker.begun_tokens -= job.prompt + job.emitted
     c.clock[0].in_flight -= 1
 

@@ -82,6 +82,7 @@ def emit_first(engine: Engine, w: int, j: int) -> None:
     worker.active_tokens += 1
     if np.isnan(job.first):
         job.first = c.clock[0].now
+        worker.begun += 1
         worker.begun_tokens += job.prompt + 1
         worker.prefill_tokens -= job.uncached
         job.uncached = 0

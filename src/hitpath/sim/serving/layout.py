@@ -85,7 +85,7 @@ WORKER = _record(
     "alive epoch stepping ready used idle oldest newest resident believed "
     "run_first run_last running waiting left_waiting told_waiting told_running told_used "
     "steps decoding context flights budget tokens emits "
-    "in_flight prefill_tokens active_tokens begun_tokens sent "
+    "in_flight prefill_tokens active_tokens begun begun_tokens sent "
     "computed output evicted peak preemptions history history_newest history_oldest",
     "chunk_s extra_s load_s seen busy waiting_s running_s used_s",
 )
