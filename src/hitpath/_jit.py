@@ -98,13 +98,15 @@ def _digest(file: str) -> bytes:
     return sha256(Path(file).read_bytes()).digest()
 
 
-def nothing_compiled_yet() -> bool:
-    """Whether no kernel imported so far has a compiled form on this disk: a first run."""
-    for compiled in _kernels:
+def nothing_compiled_yet(within: str = "hitpath") -> bool:
+    """Whether no kernel of a package imported so far has a compiled form on this disk: a first
+    run."""
+    kernels = [k for k in _kernels if k.py_func.__module__.startswith(within)]
+    for compiled in kernels:
         cache = compiled._cache
         if _is_kept(compiled) and (Path(cache.cache_path) / cache._cache_file._index_name).exists():
             return False
-    return bool(_kernels)
+    return bool(kernels)
 
 
 def kernels_are_kept() -> bool:

@@ -263,13 +263,14 @@ def _write(content: bytes, file: IO[bytes]) -> None:
     file.write(content)
 
 
-def announce_compilation() -> None:
-    """Say once a machine why the first run is slow; where nothing can be kept, every time."""
-    if sys.stderr is None or not nothing_compiled_yet():
+def announce_compilation(within: str = "hitpath", about_s: int = 10) -> None:
+    """Say once a machine why the first run is slow; where nothing can be kept, every time. within:
+    the package whose kernels take about so long."""
+    if sys.stderr is None or not nothing_compiled_yet(within):
         return
-    when = "first run only, some 10 s; cached afterwards"
+    when = f"first run only, some {about_s} s; cached afterwards"
     if not kernels_are_kept():
-        when = "some 10 s, in every run: no folder takes them; NUMBA_CACHE_DIR may name one"
+        when = f"some {about_s} s, in every run: no folder takes them; NUMBA_CACHE_DIR may name one"
     print(f"hitpath: compiling kernels ({when}) …", file=sys.stderr, flush=True)
 
 

@@ -90,7 +90,7 @@ def run_simulate(job: SimulateJob) -> None:
     """One run, or a grid of them with `sweep`. Raises HitpathError."""
     job.check()
     file, axes = job.fleet_file(), parse_axes(job.sweep)
-    announce_compilation()
+    announce_compilation("hitpath.sim.serving", 30)
     with shown_progress() as progress:
         trace = _read(job, progress)
         if not axes:
@@ -159,7 +159,7 @@ def run_size(job: SimulateJob) -> None:
     """The smallest fleet that keeps the SLO. Raises HitpathError."""
     job.check()
     file = job.fleet_file()
-    announce_compilation()
+    announce_compilation("hitpath.sim.serving", 30)
     with shown_progress() as progress:
         trace = _read(job, progress)
         sizing = find_size(
