@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 __all__ = [
+    "Diagnosed",
     "HitpathError",
     "InputError",
     "Observed",
@@ -23,6 +24,7 @@ __all__ = [
     "__version__",
     "analyze",
     "convert",
+    "diagnose",
     "diff",
     "load_pricing",
     "observe",
@@ -34,6 +36,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from hitpath.api import (
+        Diagnosed,
         Observed,
         Result,
         Simulated,
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
         Swept,
         analyze,
         convert,
+        diagnose,
         diff,
         observe,
         read,

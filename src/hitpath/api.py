@@ -25,8 +25,10 @@ from hitpath.core import (
     whole_number,
     yes_or_no,
 )
-from hitpath.cost.price_list import load_price_list
+from hitpath.cost.price_list import PriceList, load_price_list
 from hitpath.cost.pricing import Pricing
+from hitpath.doctor.kept import KeptRows, keep_rows
+from hitpath.doctor.rung import canonical_rung
 from hitpath.report.arguments import (
     Place,
     Row,
@@ -39,6 +41,8 @@ from hitpath.report.arrow import table_of
 from hitpath.report.convert.redact import read_key
 from hitpath.report.convert.run import TARGETS, Conversion, write_trace
 from hitpath.report.diff import side_of
+from hitpath.report.doctor_result import Diagnosed as Diagnosed
+from hitpath.report.doctor_run import examine, subject_of
 from hitpath.report.document import document
 from hitpath.report.explain import Explanation, explain
 from hitpath.report.lengths import lengths_document, lengths_table
@@ -89,9 +93,19 @@ def read(
     return trace
 
 
-def _read(traces: Traces, how: Setting, mapping: list[str], skip_bad_rows: bool) -> Trace:
-    """Of the setting, what reading needs: the tokenizer, and the size of blocks of ids."""
+def _read(
+    traces: Traces,
+    how: Setting,
+    mapping: list[str],
+    skip_bad_rows: bool,
+    kept: KeptRows | None = None,
+) -> Trace:
+    """Of the setting, what reading needs: the tokenizer, and the size of blocks of ids. kept: takes
+    the text of the rows."""
     if isinstance(traces, Trace):
+        if kept is not None:
+            cause = "a trace that is read already has no text: give the files or rows"
+            raise SettingError("traces", cause)
         _refuse(
             "is for reading; this trace is read already",
             tokenizer=how.tokenizer,
@@ -108,9 +122,12 @@ def _read(traces: Traces, how: Setting, mapping: list[str], skip_bad_rows: bool)
             tokenizer=loaded,
             mapping=mapping,
             skip_bad_rows=skip_bad_rows,
+            inputs=None if kept is None else keep_rows(open_inputs(places), kept),
+            keep_places=kept is not None,
         )
     _refuse("is for files; rows in memory have hitpath's own names", mapping=mapping)
-    return read_rows(rows, tokenizer=loaded, skip_bad_rows=skip_bad_rows)
+    keep = None if kept is None else kept.keep
+    return read_rows(rows, tokenizer=loaded, skip_bad_rows=skip_bad_rows, keep=keep)
 
 
 def _refuse(cause: str, **options: Any) -> None:
@@ -138,6 +155,7 @@ def analyze(
     skip_bad_rows: bool = False,
     pricing: Pricing | None = None,
     prices: Sequence[str] | str = (),
+    canonical: bool = False,
     **setting: Any,
 ) -> "Result":
     """Measure the hit rate of a trace, and give every missed token one cause.
@@ -147,20 +165,59 @@ def analyze(
     workers, router, seed, split_models, tokenizer); counts are tokens.
     pricing: `hitpath.load_pricing(model, hardware, ...)`, for GPU time and money by cause
     (`document["price"]`). prices: "provider/model", or "MODEL=provider/model" for one model of
-    the trace, to recompute a provider's bill (`document["bill"]`).
+    the trace, to recompute a provider's bill (`document["bill"]`). canonical: also find the tokens
+    that only `diverged`, of text in files or rows (docs/doctor.md).
     Raises InputError or SettingError.
     """
     how = _setting(setting)
+    price_list = _priced(pricing, prices)
+    kept = KeptRows() if yes_or_no("canonical", canonical) else None
+    skip = yes_or_no("skip_bad_rows", skip_bad_rows)
+    trace = _read(traces, how, mapping_of(mapping), skip, kept)
+    check_some_counts(trace)
+    if trace.identity == "lengths_only":
+        return Result(with_worth(sum_up_lengths(trace, how), pricing, price_list))
+    rung = None if kept is None else canonical_rung(trace, kept, how.split_models)
+    return Result(with_worth(analyze_trace(trace, how, None, rung), pricing, price_list))
+
+
+def _priced(pricing: Pricing | None, prices: Sequence[str] | str) -> PriceList | None:
+    """The price list that was asked for. Raises SettingError for what is neither."""
     if pricing is not None and not isinstance(pricing, Pricing):
         raise SettingError("pricing", "is made by hitpath.load_pricing(model, hardware, ...)")
     asked = [prices] if isinstance(prices, str) else prices
     listed = texts_of("prices", asked, "provider/model")
-    trace = _read(traces, how, mapping_of(mapping), yes_or_no("skip_bad_rows", skip_bad_rows))
-    check_some_counts(trace)
-    price_list = load_price_list(listed) if listed else None
-    if trace.identity == "lengths_only":
-        return Result(with_worth(sum_up_lengths(trace, how), pricing, price_list))
-    return Result(with_worth(analyze_trace(trace, how), pricing, price_list))
+    return load_price_list(listed) if listed else None
+
+
+def diagnose(
+    traces: Traces,
+    *,
+    mapping: Sequence[str] = (),
+    skip_bad_rows: bool = False,
+    pricing: Pricing | None = None,
+    prices: Sequence[str] | str = (),
+    what_ifs: bool = True,
+    **setting: Any,
+) -> Diagnosed:
+    """Which text broke the prefixes, what that cost, and what a fix gives, by replay.
+
+    traces: files or rows, with text (a trace already read has none). what_ifs: whether choices are
+    priced too (a replay each). The rest as `analyze`; docs/doctor.md says what the figures are.
+    Raises InputError or SettingError.
+    """
+    how = _setting(setting)
+    price_list = _priced(pricing, prices)
+    kept, skip = KeptRows(), yes_or_no("skip_bad_rows", skip_bad_rows)
+    places: list[str] = []
+    if not isinstance(traces, Trace):
+        places, rows = places_or_rows(traces)
+        traces = places or rows
+    trace = _read(traces, how, mapping_of(mapping), skip, kept)
+    subject = subject_of(trace, kept, how)
+    choices = yes_or_no("what_ifs", what_ifs)
+    found = examine(subject, what_ifs=choices, pricing=pricing, prices=price_list)
+    return Diagnosed(found, subject, tuple(places))
 
 
 def diff(

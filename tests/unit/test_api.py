@@ -58,7 +58,7 @@ def test_every_public_name_is_there_and_documented():
     for name in hitpath.__all__:
         assert getattr(hitpath, name) is not None
         assert name == "__version__" or name in page, name
-    public = [*dir(hitpath.Result), *dir(hitpath.Observed)]
+    public = [*dir(hitpath.Result), *dir(hitpath.Observed), *dir(hitpath.Diagnosed)]
     public = [name for name in public if not name.startswith("_")]
     assert not [name for name in public if not re.search(rf"\b{name}\b", page)]
     with pytest.raises(AttributeError, match="no attribute 'analyse'"):

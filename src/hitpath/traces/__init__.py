@@ -4,7 +4,7 @@ To add a format: a module with a `FORMAT` (see sources.Format), its line in `det
 section in docs/trace-format.md, and cases in tests/unit/test_traces.py and the fuzz test.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from hitpath.text.tokenizer import ByteTokenizer, TextTokenizer
 from hitpath.traces.decode import as_input_error
 from hitpath.traces.detect import find_format, without_strangers
 from hitpath.traces.files import expand
-from hitpath.traces.hitpath_jsonl import HitpathRows, StrictRow
+from hitpath.traces.hitpath_jsonl import NAME, HitpathRows, StrictRow
 from hitpath.traces.mapping import parse_mapping
 from hitpath.traces.problems import Problem, Skipped
 from hitpath.traces.prompts import TextPrompts
@@ -92,27 +92,39 @@ def read_rows(
     *,
     tokenizer: TextTokenizer | None = None,
     skip_bad_rows: bool = False,
+    keep: Callable[[str, bytes], None] | None = None,
 ) -> Trace:
     """Rows of hitpath's own format, already in memory, as one trace; lists may be numpy arrays.
 
-    Raises InputError (rows[i], field, cause).
+    keep: is given each row as a file would hold it, with its place (`rows[i]`); the trace then
+    tells `places`. Raises InputError (rows[i], field, cause).
     """
     builder = TraceBuilder(skip_bad_rows)
+    builder.keeps_places = keep is not None
     own = HitpathRows(builder, TextPrompts(tokenizer or ByteTokenizer()))
     for number, row in enumerate(rows):
         place = f"rows[{number}]"
-        builder.attempt(partial(_own_row, own, row, place), place, lambda: own.units_agree)
-    trace = own.build("rows")
+        builder.attempt(partial(_own_row, own, row, place, keep), place, lambda: own.units_agree)
+    # Who asks for the rows again must know how to take them apart.
+    trace = own.build("rows" if keep is None else NAME)
     if not len(trace):
         raise InputError("rows", "", f"no request left: {trace.skipped.num:,} bad rows")
     return trace
 
 
-def _own_row(own: HitpathRows, row: Mapping[str, Any], place: str) -> Row:
+def _own_row(
+    own: HitpathRows,
+    row: Mapping[str, Any],
+    place: str,
+    keep: Callable[[str, bytes], None] | None,
+) -> Row:
     try:
-        data = msgspec.convert(plain_row(row, place), StrictRow)
+        plain = plain_row(row, place)
+        data = msgspec.convert(plain, StrictRow)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise as_input_error(error, place) from error
+    if keep is not None:
+        keep(place, msgspec.json.encode(plain))
     return own.make(data, place)
 
 
