@@ -11,8 +11,9 @@ Engine = Annotated[
     str,
     typer.Option(
         "--engine",
-        metavar="NAME[@VERSION]",
-        help="unlimited, lru, or an engine's own rules: vllm, sglang, trtllm, llamacpp, hitpath.",
+        metavar="NAME[@VERSION][:...]",
+        help="unlimited, lru, or an engine's own rules: vllm, sglang, trtllm, llamacpp, hitpath; "
+        "settings behind a colon (docs/exactness.md).",
     ),
 ]
 CapacityTokens = Annotated[int | None, typer.Option(help="Cache of each worker, in tokens.")]

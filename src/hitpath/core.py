@@ -52,7 +52,8 @@ NUM_RUNGS = len(RUNG_NAMES)
 
 EngineName = Literal["unlimited", "lru", "vllm", "sglang", "trtllm", "llamacpp", "hitpath"]
 MODELLED_ENGINES = ("vllm", "sglang", "trtllm", "llamacpp", "hitpath")
-"""Real engines, whose own rules are followed; a version may stand behind them: vllm@0.30."""
+"""Real engines, whose own rules are followed; version and settings may stand behind the name:
+vllm@0.30:window=128 (sim/models/named.py)."""
 OutputsRule = Literal["insert", "ignore"]
 RouterName = Literal["random", "round-robin", "session", "prefix"]
 ENGINES: tuple[str, ...] = get_args(EngineName)
@@ -150,7 +151,7 @@ class Setting:
     def __post_init__(self) -> None:
         """Types are checked too: from Python anything may come in. Raises SettingError."""
         self._check_types()
-        one_of("--engine", _without_version(self.engine), ENGINES)
+        one_of("--engine", _plain_engine(self.engine), ENGINES)
         one_of("--outputs", self.outputs, OUTPUTS_RULES)
         if self.router is not None:
             one_of("--router", self.router, ROUTERS)
@@ -177,7 +178,7 @@ class Setting:
     @property
     def is_modelled(self) -> bool:
         """Whether a real engine's own rules are followed."""
-        return self.engine.partition("@")[0] in MODELLED_ENGINES
+        return _name_of(self.engine) in MODELLED_ENGINES
 
     def _check_types(self) -> None:
         """Numbers of numpy become Python's, which reports can write."""
@@ -197,13 +198,15 @@ class Setting:
             _check_name("--tokenizer", self.tokenizer)
 
 
-def _without_version(engine: str) -> str:
-    """ "vllm" for "vllm@0.30"; whatever else comes in as it is."""
-    if isinstance(engine, str):
-        name, _, version = engine.partition("@")
-        if version and name in MODELLED_ENGINES:
-            return name
+def _plain_engine(engine: str) -> str:
+    """ "vllm" for "vllm@0.30:drop_last=yes"; whatever else comes in as it is."""
+    if isinstance(engine, str) and _name_of(engine) in MODELLED_ENGINES:
+        return _name_of(engine)
     return engine
+
+
+def _name_of(engine: str) -> str:
+    return engine.partition(":")[0].partition("@")[0]
 
 
 def one_of(option: str, value: str, allowed: Sequence[str]) -> Any:

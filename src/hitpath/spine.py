@@ -17,7 +17,7 @@ from hitpath.routing.policies import fixed_or_absent, make_policy
 from hitpath.sim.engines import make_engine
 from hitpath.sim.events import ids_are_prefixes, order_events
 from hitpath.sim.fleet import simulate_fleet
-from hitpath.sim.modelled import default_block_size, simulate_models
+from hitpath.sim.modelled import check_engine, default_block_size, simulate_models
 from hitpath.sim.rungs import make_rungs, root_codes
 from hitpath.summary import Analysis, Estimate, LengthsAnalysis, Stages, sum_up, sum_up_lengths
 from hitpath.summary.estimate import check_sampled_setting, estimate_trace
@@ -43,6 +43,7 @@ def analyze(
     """Read a trace and explain every prompt token; a trace that does not say what its prompts
     are gives sums of lengths and reported hits. canonical: look for tokens that diverged too, which
     takes the prompts' text a second time. Raises HitpathError."""
+    check_engine(setting)
     kept = KeptRows() if canonical else None
     if kept is not None:
         inputs = keep_rows(open_inputs(paths, progress) if inputs is None else inputs, kept)

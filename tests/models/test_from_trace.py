@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from hitpath.core import Setting, SettingError
-from hitpath.sim.models.from_trace import DEFAULT_BLOCK_SIZES, arrivals_of, make_model
+from hitpath.sim.models.from_trace import arrivals_of
+from hitpath.sim.models.named import DEFAULT_BLOCK_SIZES, make_model
 from hitpath.sim.models.replay import replay
 from hitpath.sim.rungs import root_codes
 from hitpath.spine import analyze_trace

@@ -11,6 +11,7 @@ from hitpath.core import ABSENT, CAUSES, RUNG_NAMES
 from hitpath.cost.models import ModelKV
 from hitpath.report.worth import bill_part, price_part
 from hitpath.sim.curve import Curve
+from hitpath.sim.modelled import told_engine
 from hitpath.sim.owners import SharedPairs
 from hitpath.sim.reuse import TTLS_S
 from hitpath.summary import Analysis
@@ -99,6 +100,7 @@ def setting_part(analysis: Analysis) -> dict[str, Any]:
     capacity = analysis.engine.capacity_blocks
     return {
         "engine": setting.engine,
+        "engine_settings": told_engine(setting),
         "last_token": setting.last_token,
         "outputs": setting.outputs,
         "capacity_tokens": setting.capacity_tokens,
@@ -152,10 +154,14 @@ def tokens_part(analysis: Analysis) -> dict[str, Any]:
 
 
 def hit_by_tier(analysis: Analysis) -> dict[str, int]:
-    """Reported hits under their tiers (`unknown` where none is told), modelled ones `device`."""
+    """Reported hits under their tiers (`unknown` where none is told), modelled ones under `device`,
+    or `host` where an engine's model has one."""
     ledger, trace = analysis.ledger, analysis.trace
     told = ledger.rungs.reported != ABSENT
     tiers = {"device": ledger.total(np.where(told, 0, ledger.hit))}
+    if analysis.fleet.host is not None and analysis.fleet.host.any():
+        tiers["host"] = ledger.total(np.where(told, 0, analysis.fleet.host))
+        tiers["device"] -= tiers["host"]
     in_tiers = np.zeros(len(trace), dtype=np.int64)
     for name, column in trace.reported_tiers.items():
         tokens = np.where(column == ABSENT, 0, column)

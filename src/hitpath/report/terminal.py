@@ -15,7 +15,6 @@ from hitpath.report.document import (
     LOWER_BOUND,
     arrival_span_s,
     capacity_for,
-    hit_by_tier,
     ladder_part,
     tokens_part,
     trace_part,
@@ -25,6 +24,7 @@ from hitpath.report.terminal_parts import over_time, problems
 from hitpath.report.terminal_sharing import sharing_sections
 from hitpath.report.terminal_worth import worth_sections
 from hitpath.report.text_parts import bar, count, label, percent, seconds, table
+from hitpath.sim.modelled import told_engine
 from hitpath.summary import Analysis
 
 _PLOT_DECADES = 3
@@ -114,17 +114,22 @@ def _head(analysis: Analysis) -> RenderableType:
     if setting.router is not None and workers > 1:
         fleet += f", router {setting.router}, seed {setting.seed}"
     rule = "at least the last token computed" if setting.last_token else "no last-token rule"
+    size = trace["block_size"]
     model_line = (
-        f"model: {capacity} · blocks of {trace['block_size']} tokens · {rule} · "
+        f"model: {capacity} · blocks of {size} token{'' if size == 1 else 's'} · {rule} · "
         f"outputs {'kept' if setting.outputs == 'insert' else 'not kept'} · {fleet}"
     )
-    return Padding(Group(big, Text(read), Text(model_line, style="dim")), (1, 0, 1, 2))
+    lines = [big, Text(read), Text(model_line, style="dim")]
+    told = told_engine(setting)
+    if told is not None:
+        lines.append(Text(f"settings of the engine: {told}", style="dim"))
+    return Padding(Group(*lines), (1, 0, 1, 2))
 
 
 def _cache_of(setting: Setting) -> str:
     """What the model is of: "LRU cache", "vllm@0.32 cache"."""
     plain = {"unlimited": "unlimited cache", "lru": "LRU cache"}
-    return plain.get(setting.engine, f"{setting.engine} cache")
+    return plain.get(setting.engine, f"{setting.engine.partition(':')[0]} cache")
 
 
 def _source_of(analysis: Analysis) -> str:
@@ -164,7 +169,8 @@ def _rates(analysis: Analysis) -> RenderableType:
 
 
 def _has_reports(analysis: Analysis) -> bool:
-    return hit_by_tier(analysis)["device"] != analysis.ledger.total(analysis.ledger.hit)
+    told = analysis.ledger.rungs.reported != ABSENT
+    return bool(np.any(told & (analysis.ledger.hit > 0)))
 
 
 def _causes(analysis: Analysis) -> RenderableType:

@@ -1,11 +1,10 @@
 """All routers by name, and `make_router`, which reads "name:option=value,option=value"."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
 
-from hitpath.core import MAX_TOKENS, MAX_WORKERS, SettingError, one_line
+from hitpath.core import MAX_TOKENS, MAX_WORKERS, SettingError
 from hitpath.routing import (
     aibrix,
     cache_aware,
@@ -29,6 +28,7 @@ from hitpath.routing.hashes import hash_ring
 from hitpath.routing.router import Router
 from hitpath.routing.rule import Option, Rule
 from hitpath.routing.terms import StepTerms
+from hitpath.routing.typed import typed_options
 from hitpath.routing.view import IndexSettings
 
 _ALL: tuple[Rule, ...] = (
@@ -83,7 +83,7 @@ def make_router(
     rule = RULES.get(name.strip())
     if rule is None:
         raise SettingError(option, f"no such router; there are {', '.join(RULES)}")
-    typed = _typed(option, rule, rest)
+    typed = typed_options(option, {own.name: own for own in options_of(rule)}, rest)
     index = _index(rule, typed)
     params = [_value(option, own, typed, step_terms) for own in rule.options]
     needs = _needs(rule, params)
@@ -116,41 +116,6 @@ def options_of(rule: Rule) -> tuple[Option, ...]:
     )
     own = tuple(replace(o, default=float(n)) for o, n in zip(_INDEX_OPTIONS, numbers, strict=True))
     return rule.options + own
-
-
-def _typed(option: str, rule: Rule, rest: str) -> dict[str, float]:
-    """Option -> value, of what was typed behind the colon."""
-    known = {own.name: own for own in options_of(rule)}
-    typed: dict[str, float] = {}
-    for part in filter(None, (p.strip() for p in rest.split(","))):
-        name, equals, value = (p.strip() for p in part.partition("="))
-        if name not in known:
-            there = ", ".join(known) or "none"
-            raise SettingError(option, f"no option {one_line(name)!r}; there are: {there}")
-        if not equals or not value:
-            raise SettingError(option, f"{name} has no value; write {name}=...")
-        if name in typed:
-            raise SettingError(option, f"{name} is given twice")
-        typed[name] = _number(option, known[name], value)
-    return typed
-
-
-def _number(option: str, own: Option, text: str) -> float:
-    if own.words:
-        if text not in own.words:
-            cause = f"{own.name}={one_line(text)} is not one of {', '.join(own.words)}"
-            raise SettingError(option, cause)
-        return float(own.words.index(text))
-    try:
-        value = float(text)
-    except ValueError:
-        raise SettingError(option, f"{own.name}={one_line(text)} is no number") from None
-    if math.isnan(value) or not own.low <= value <= own.high:
-        cause = f"{own.name}={one_line(text)} is not from {own.low:g} to {own.high:g}"
-        raise SettingError(option, cause)
-    if own.whole and value != int(value):
-        raise SettingError(option, f"{own.name}={one_line(text)} is no whole number")
-    return value
 
 
 def _value(

@@ -29,7 +29,8 @@ UNLIMITED = -1
 class FleetOutcome:
     """One entry a request. worker: who served it. resident: leading ids held there at its
     arrival. best: the most that any worker held, best_worker: the first that did. granted:
-    rungs 0 to 3 in tokens [4, N], where an engine's own model has them."""
+    rungs 0 to 3 in tokens [4, N], where an engine's own model has them; host: how many tokens of
+    rung 0 come from the host's tier then."""
 
     worker: Ints
     resident: Ints
@@ -37,6 +38,7 @@ class FleetOutcome:
     best_worker: Ints
     num_workers: int
     granted: Ints | None = None
+    host: Ints | None = None
 
     def check(self) -> None:
         """No worker holds more than the best one."""

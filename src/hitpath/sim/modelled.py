@@ -5,14 +5,23 @@ import numpy as np
 from hitpath.core import Setting, SettingError
 from hitpath.sim.events import ARRIVAL, Events
 from hitpath.sim.fleet import FleetOutcome
-from hitpath.sim.models.from_trace import DEFAULT_BLOCK_SIZES, arrivals_of, make_model
+from hitpath.sim.models.from_trace import arrivals_of
+from hitpath.sim.models.named import default_block_size as default_block_size
+from hitpath.sim.models.named import make_model, read_engine
 from hitpath.sim.models.replay import replay
 from hitpath.traces.table import Ints, Trace
 
 
-def default_block_size(engine: str) -> int:
-    """Tokens of the unit in which the engine counts."""
-    return DEFAULT_BLOCK_SIZES[engine.partition("@")[0]]
+def check_engine(setting: Setting) -> None:
+    """Raise SettingError for an engine that is not modelled as it was typed."""
+    if setting.is_modelled:
+        assert setting.capacity_tokens is not None  # Setting sees to it
+        make_model(setting.engine, setting.capacity_tokens, setting.block_size)
+
+
+def told_engine(setting: Setting) -> str | None:
+    """The engine with all its settings, as it could have been typed; None for a plain cache."""
+    return read_engine(setting.engine).told() if setting.is_modelled else None
 
 
 def simulate_models(
@@ -35,5 +44,9 @@ def simulate_models(
     # A request that is larger than its worker was never admitted: it hits nothing.
     granted[:, rows] = np.maximum([out.hit, out.resident, out.in_flight, out.anywhere], 0)
     best_worker[rows] = np.maximum(out.best_worker, 0)
+    # What is being computed was computed at once here: it is there, though in no kept state yet.
+    granted[1] = granted[2]
     resident, best = granted[0] // block_size, granted[3] // block_size
-    return FleetOutcome(given, resident, best, best_worker, num_workers, granted)
+    host = np.zeros(len(trace), dtype=np.int64)
+    host[rows] = np.maximum(out.host, 0)
+    return FleetOutcome(given, resident, best, best_worker, num_workers, granted, host)

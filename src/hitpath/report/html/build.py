@@ -213,7 +213,7 @@ def _settings(analysis: Analysis, model: ModelKV | None) -> tuple[Fact, ...]:
             + ("" if own is None else f" (the trace's own: {count(own)})"),
         ),
         Fact("clock", trace["clock"]),
-        Fact("engine", setting["engine"]),
+        Fact("engine", setting["engine_settings"] or setting["engine"]),
         Fact(
             "cache a worker",
             "unlimited"

@@ -1,65 +1,16 @@
-"""Engine models by name, and the requests of a trace as they take them.
+"""The requests of a trace as engine models take them."""
 
-    vllm[@0.32]   sglang[@0.5.23]   trtllm   llamacpp   hitpath
-
-`capacity_tokens` is one worker's: whole blocks, pages or tokens of it; vLLM's null block comes on
-top, as its own figure of KV cache tokens does not count it either.
-"""
-
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from hitpath.core import SettingError
-from hitpath.sim.models.contract import EngineModel, Request
-from hitpath.sim.models.llamacpp import LlamaModel, LlamaSettings
-from hitpath.sim.models.own_engine import OwnModel, OwnSettings
+from hitpath.sim.models.contract import Request
 from hitpath.sim.models.replay import Arrival
-from hitpath.sim.models.sglang import SglangModel
-from hitpath.sim.models.sglang_rules import NEWEST as NEWEST_SGLANG
-from hitpath.sim.models.sglang_rules import SglangSettings
-from hitpath.sim.models.trtllm import TrtModel, TrtSettings
-from hitpath.sim.models.vllm import VllmModel
-from hitpath.sim.models.vllm_rules import NEWEST as NEWEST_VLLM
-from hitpath.sim.models.vllm_rules import LayerGroup, VllmSettings
 from hitpath.traces.table import Ints, Symbols, Trace
-
-DEFAULT_BLOCK_SIZES = {"vllm": 16, "sglang": 1, "trtllm": 32, "llamacpp": 1, "hitpath": 16}
-"""Tokens of the unit in which each engine counts, where the setting does not say."""
 
 MOST_TOKENS = 1 << 27
 """Tokens of all prompts: a model looks at each one, at about a million a second."""
-
-
-def make_model(
-    name: str, capacity_tokens: int, block_size: int | None = None
-) -> Callable[[], EngineModel]:
-    """What makes one worker of the engine. Raises SettingError for an engine or version that is
-    not modelled, and where not one block fits."""
-    engine, _, version = name.partition("@")
-    if engine not in DEFAULT_BLOCK_SIZES:
-        known = ", ".join(DEFAULT_BLOCK_SIZES)
-        raise SettingError(f"--engine {name}", f"not one of {known}")
-    if version and engine not in ("vllm", "sglang"):
-        raise SettingError(f"--engine {name}", f"{engine} has no versions here")
-    size = block_size or DEFAULT_BLOCK_SIZES[engine]
-    if engine == "llamacpp" and size != 1:
-        raise SettingError(f"--block-size {size}", "llama.cpp has no blocks")
-    whole = capacity_tokens // size
-    if engine == "vllm":
-        vllm = VllmSettings(whole + 1, (LayerGroup("full", size),), version or NEWEST_VLLM)
-        return lambda: VllmModel(vllm)
-    if engine == "sglang":
-        sglang = SglangSettings(capacity_tokens, size, version=version or NEWEST_SGLANG)
-        return lambda: SglangModel(sglang)
-    if engine == "trtllm":
-        trtllm = TrtSettings(whole, size)
-        return lambda: TrtModel(trtllm)
-    if engine == "hitpath":
-        own = OwnSettings(whole, size)
-        return lambda: OwnModel(own)
-    llama = LlamaSettings(1, capacity_tokens)
-    return lambda: LlamaModel(llama)
 
 
 def arrivals_of(
