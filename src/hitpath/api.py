@@ -445,10 +445,10 @@ def simulate(
 
     traces, tokenizer, mapping, skip_bad_rows: as `read`. fleet: a fleet file (docs/simulate.md), or
     what stands in one as nested mappings. options: as `hitpath simulate` (workers, router, model,
-    hardware, tp, weights, kv_dtype, efficiency, engine, capacity_tokens, unlimited, memory_frac,
-    block_size, max_batch_tokens, max_running, step_s, token_s, arrivals, scale, rate, think_s,
-    output_tokens, outputs, slo, seed, scrape_interval_s, scrape_age_s, index_lag, index_loss,
-    max_in_flight, gpu_hour); they go over the fleet. Raises InputError or SettingError.
+    hardware, tp, weights, kv_dtype, efficiency, fit, engine, capacity_tokens, unlimited,
+    memory_frac, block_size, max_batch_tokens, max_running, step_s, token_s, arrivals, scale, rate,
+    think_s, output_tokens, outputs, slo, seed, scrape_interval_s, scrape_age_s, index_lag,
+    index_loss, max_in_flight, gpu_hour); they go over the fleet. Raises InputError or SettingError.
     """
     how = _setting({"tokenizer": tokenizer, "split_models": split_models})
     trace = _read(traces, how, mapping_of(mapping), yes_or_no("skip_bad_rows", skip_bad_rows))

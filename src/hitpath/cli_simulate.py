@@ -37,6 +37,9 @@ KVDtype = Annotated[str | None, typer.Option("--kv-dtype", help="Type of KV [def
 Efficiency = Annotated[
     str | None, typer.Option(help="ideal, achievable, or compute=,memory=,link=,overhead_s=.")
 ]
+Fit = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Measured rows that tell the efficiency.")
+]
 Engine = Annotated[
     str | None, typer.Option(help="Rules of vllm (the default), sglang, trtllm or hitpath.")
 ]
@@ -84,6 +87,7 @@ def simulate(
     weights: Weights = None,
     kv_dtype: KVDtype = None,
     efficiency: Efficiency = None,
+    fit: Fit = None,
     engine: Engine = None,
     capacity_tokens: CapacityTokens = None,
     unlimited: Unlimited = False,
@@ -142,6 +146,7 @@ def simulate(
             "worker.weights": weights,
             "worker.kv_dtype": kv_dtype,
             "worker.efficiency": efficiency,
+            "worker.fit": fit,
             "worker.engine": engine,
             "worker.capacity_tokens": capacity_tokens,
             "worker.unlimited": unlimited or None,
@@ -202,6 +207,7 @@ def size(
     weights: Weights = None,
     kv_dtype: KVDtype = None,
     efficiency: Efficiency = None,
+    fit: Fit = None,
     engine: Engine = None,
     fleet: Fleet = None,
     routers: Annotated[
@@ -234,6 +240,7 @@ def size(
             "worker.weights": weights,
             "worker.kv_dtype": kv_dtype,
             "worker.efficiency": efficiency,
+            "worker.fit": fit,
             "worker.engine": engine,
             "worker.capacity_tokens": capacity_tokens,
             "worker.block_size": block_size,

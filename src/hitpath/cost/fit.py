@@ -12,12 +12,14 @@ more). The error is told twice: of the rows that were fitted, and of rows left o
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from hitpath.core import SettingError, one_line
 from hitpath.cost.attention import LatentForm
 from hitpath.cost.device import Hardware
+from hitpath.cost.efficiency import given_parts
 from hitpath.cost.fit_rows import MeasuredRow, read_measured_rows
 from hitpath.cost.fit_search import LEAST, Free, best_fit, error_of
 from hitpath.cost.fit_terms import Floats, Terms, terms_of
@@ -108,6 +110,26 @@ def fit_file(
     measured = read_measured_rows(path)
     found = fit(measured.rows, replica, chunk_tokens, known, measured.places)
     return replace(found, notes=(*measured.notes, *found.notes))
+
+
+def fitted_efficiency(file: str, efficiency: str, *args: Any, **options: Any) -> str:
+    """What `--efficiency` takes, by the rows of a file; given parts of `efficiency` are held. args,
+    options: of fit_file. Raises InputError for a row that is none, SettingError for "achievable",
+    and where the rows leave a part open."""
+    if efficiency == "achievable":
+        raise SettingError("--fit", "and --efficiency achievable are two efficiencies; give one")
+    known = {} if efficiency == "ideal" else given_parts(efficiency)
+    found = fit_file(Path(file), *args, known=known, **options)
+    try:
+        return found.setting
+    except SettingError as error:
+        raise open_part(file, error) from error
+
+
+def open_part(file: str, error: SettingError) -> SettingError:
+    """The same error with what to do about it."""
+    part = error.cause.split(" ")[0]
+    return SettingError(f"--fit {file}", f"{error.cause}; give it: --efficiency {part}=…")
 
 
 def fit(

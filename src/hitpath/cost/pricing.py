@@ -49,17 +49,27 @@ def load_pricing(
     chunk_tokens: int | None = None,
     decode_batch: int = 1,
     gpu_hour_usd: float | None = None,
+    fit: str | None = None,
 ) -> Pricing:
     """From names: `model` built in or a config.json, `hardware` built in or a measured file, as
-    for `hitpath price`. Raises HitpathError."""
+    for `hitpath price`. fit: a file of measured rows (fit_rows.py) that tells the parts of the
+    efficiency that are not given. Raises HitpathError."""
     if mla not in LATENT_FORMS:
         raise SettingError(f"--mla {mla}", f"not one of {', '.join(LATENT_FORMS)}")
-    replica = replica_of(
-        load_shape(model),
-        load_hardware(hardware),
-        num_gpus,
-        Formats(weights=weights, kv=kv_dtype),
-        efficiency,
-        LATENT_FORMS[mla],
-    )
+    shape, device = load_shape(model), load_hardware(hardware)
+    formats, form = Formats(weights=weights, kv=kv_dtype), LATENT_FORMS[mla]
+    if fit is not None:
+        from hitpath.cost.fit import fitted_efficiency  # loads numpy
+
+        efficiency = fitted_efficiency(
+            fit,
+            efficiency,
+            shape,
+            device,
+            num_gpus=num_gpus,
+            formats=formats,
+            latent_form=form,
+            chunk_tokens=chunk_tokens,
+        )
+    replica = replica_of(shape, device, num_gpus, formats, efficiency, form)
     return Pricing(replica, gpu_hour_usd, chunk_tokens, decode_batch)

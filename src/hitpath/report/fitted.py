@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hitpath.core import SettingError
-from hitpath.cost.fit import Errors, Fit, fit_file
+from hitpath.cost.fit import Errors, Fit, fit_file, open_part
 from hitpath.report.text_parts import label, table
 
 _MOST_ROWS = 12
@@ -84,7 +84,4 @@ def fitted(file: str, *args: Any, **options: Any) -> Fitted:
     try:
         return Fitted(file, fit, fit.setting)
     except SettingError as error:
-        part = error.cause.split(" ")[0]
-        raise SettingError(
-            f"--fit {file}", f"{error.cause}; give it: --efficiency {part}=…"
-        ) from error
+        raise open_part(file, error) from error

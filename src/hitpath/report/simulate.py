@@ -65,8 +65,8 @@ class SimulateJob:
 
     def check(self) -> None:
         """Raise OutputError or SettingError before anything is read."""
-        beside = (self.fleet, self.flags.get("worker.model"), self.flags.get("worker.hardware"))
-        check_outputs(self.files(), self.traces, self.tokenizer, beside)
+        read = (self.flags.get(f"worker.{name}") for name in ("model", "hardware", "fit"))
+        check_outputs(self.files(), self.traces, self.tokenizer, (self.fleet, *read))
         if not self.traces:
             raise SettingError("--trace", "needed: what is to be served")
         one_run = {"--ledger": self.ledger, "--html": self.html, "--perfetto": self.perfetto}

@@ -32,8 +32,8 @@ _FIELDS: Mapping[str, str] = {
     **{
         name: f"worker.{name}"
         for name in (
-            "model", "hardware", "tp", "weights", "kv_dtype", "efficiency", "mla", "engine",
-            "capacity_tokens", "unlimited", "memory_frac", "block_size", "max_batch_tokens",
+            "model", "hardware", "tp", "weights", "kv_dtype", "efficiency", "fit", "mla",
+            "engine", "capacity_tokens", "unlimited", "memory_frac", "block_size", "max_batch_tokens",
             "max_running", "step_s", "token_s",
         )
     },

@@ -44,6 +44,7 @@ class Worker(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     weights: str | None = None
     kv_dtype: str | None = None
     efficiency: str | None = None
+    fit: str | None = None
     mla: str | None = None
     capacity_tokens: Count | None = None
     unlimited: bool | None = None

@@ -238,15 +238,30 @@ def _replica(worker: Worker, place: str) -> Replica | None:
         worker.kv_dtype or "bf16",
         worker.efficiency or "ideal",
         worker.mla or "faster",
+        worker.fit,
     )
 
 
 @lru_cache(maxsize=64)
 def _loaded(
-    model: str, hardware: str, tp: int, weights: str, kv: str, efficiency: str, mla: str
+    model: str,
+    hardware: str,
+    tp: int,
+    weights: str,
+    kv: str,
+    efficiency: str,
+    mla: str,
+    fit: str | None,
 ) -> Replica:
     return load_pricing(
-        model, hardware, num_gpus=tp, weights=weights, kv_dtype=kv, efficiency=efficiency, mla=mla
+        model,
+        hardware,
+        num_gpus=tp,
+        weights=weights,
+        kv_dtype=kv,
+        efficiency=efficiency,
+        mla=mla,
+        fit=fit,
     ).replica
 
 
