@@ -138,3 +138,40 @@ def test_every_option_reaches_the_job(monkeypatch):
             out="o",
         )
     ]
+
+
+def test_the_minimum_is_that_of_the_priced_model_where_the_trace_names_none(tmp_path):
+    """Prompts of 1,100 and more tokens: below Opus 4.5's minimum of 4,096 nothing is cached."""
+    pytest.importorskip("genai_prices")
+    path = tmp_path / "ids.jsonl"
+    ids = [{"id": str(i), "arrival_s": i, "tokens": [*range(1100 + i)]} for i in range(3)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in ids))
+
+    def read(*prices):
+        out = tmp_path / "o.json"
+        asked = ["anthropic", "gemini"]
+        run_providers(
+            ProvidersJob(traces=[str(path)], providers=asked, prices=prices, json=str(out))
+        )
+        return {one["provider"]: one for one in json.loads(out.read_text())["providers"]}
+
+    assert read()["anthropic"]["read_tokens"] == 1100 + 1101
+    opus = read("anthropic=anthropic/claude-opus-4-5")["anthropic"]
+    assert (opus["read_tokens"], opus["written_tokens"]) == (0, 0)
+    assert opus["bill"]["prompt_usd"] == opus["bill"]["prompt_usd_without_cache"]
+    assert any("priced" in note and "4,096" in note for note in opus["notes"])
+    sonnet = read("anthropic=anthropic/claude-sonnet-4-5")["anthropic"]
+    assert sonnet["read_tokens"] == 1100 + 1101
+
+
+def test_geminis_minimum_is_that_of_the_model(tmp_path):
+    path = tmp_path / "ids.jsonl"
+    for model, hit in (("gemini-2.5-pro", 3000), ("gemini-3-pro-preview", 0), (None, 3000)):
+        ids = [
+            {"id": str(i), "arrival_s": i, "tokens": [*range(3000)], "model": model}
+            for i in range(2)
+        ]
+        path.write_text("".join(json.dumps(row) + "\n" for row in ids))
+        out = tmp_path / "o.json"
+        run_providers(ProvidersJob(traces=[str(path)], providers=["gemini"], json=str(out)))
+        assert json.loads(out.read_text())["providers"][0]["read_tokens"] == hit

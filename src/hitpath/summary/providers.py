@@ -24,6 +24,7 @@ from hitpath.sim.models.provider_breakpoints import (
 )
 from hitpath.sim.models.provider_prefixes import (
     GEMINI_2_5,
+    GEMINI_3,
     OPENAI,
     PrefixProvider,
     PrefixRule,
@@ -116,8 +117,9 @@ def predict_providers(
     schedules = _schedules(names, prices)
     predicted: list[PredictedCache | Refused] = []
     for name in names:
-        found = _predicted(trace, prompts, name)
         schedule = schedules.get(name)
+        models = (*trace.model.names, *([] if schedule is None else [schedule.name]))
+        found = _predicted(trace, prompts, name, models)
         if isinstance(found, PredictedCache) and schedule is not None:
             found = _billed(trace, prompts, found, schedule, counted)
         predicted.append(found)
@@ -155,13 +157,18 @@ def _notes(trace: Trace, prompts: ProviderPrompts) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _predicted(trace: Trace, prompts: ProviderPrompts, name: str) -> PredictedCache | Refused:
+def _predicted(
+    trace: Trace, prompts: ProviderPrompts, name: str, models: Sequence[str]
+) -> PredictedCache | Refused:
+    """models: names that tell the minimum, those of the trace before the priced one."""
+    gemini = _gemini_rule(models)
+    of_gemini = f"from {gemini.least:,} on; 10 min idle"
     make: Callable[[], tuple[Provider, list[Prompt], str, list[str]]] = {
         "openai": lambda: _prefixes(prompts, OPENAI, "1,024 and steps of 128; 10 min idle"),
-        "gemini": lambda: _prefixes(prompts, GEMINI_2_5, "from 2,048 on; 10 min idle"),
+        "gemini": lambda: _prefixes(prompts, gemini, of_gemini),
         "deepseek": lambda: _units_rule(prompts),
-        "anthropic": lambda: _marked(trace, prompts, "Anthropic's"),
-        "bedrock": lambda: _marked(trace, prompts, "Bedrock's"),
+        "anthropic": lambda: _marked(trace, prompts, "Anthropic's", models),
+        "bedrock": lambda: _marked(trace, prompts, "Bedrock's", models),
         "openai-breakpoints": lambda: _openai_marked(prompts),
     }[name]
     provider, asked, rule, notes = make()
@@ -171,16 +178,20 @@ def _predicted(trace: Trace, prompts: ProviderPrompts, name: str) -> PredictedCa
             rows.append(provider.serve(prompt))
         except SettingError as error:
             return Refused(name, f"request {trace.ids[row]}: {error.option} {error.cause}")
-    least, step = _rounding(name)
+    least, step = _rounding(name, gemini)
     read, written, hour = _columns(prompts, asked, rows, least, step)
     bills_writes = name in ("anthropic", "bedrock", "openai-breakpoints")
     return PredictedCache(name, rule, read, written, hour, bills_writes, tuple(notes))
 
 
-def _rounding(name: str) -> tuple[int, int]:
-    return {"openai": (OPENAI.least, OPENAI.step), "gemini": (GEMINI_2_5.least, 1)}.get(
-        name, (0, 1)
-    )
+def _rounding(name: str, gemini: PrefixRule) -> tuple[int, int]:
+    return {"openai": (OPENAI.least, OPENAI.step), "gemini": (gemini.least, 1)}.get(name, (0, 1))
+
+
+def _gemini_rule(models: Sequence[str]) -> PrefixRule:
+    """That of Gemini 3 where a name says so, and none says 2."""
+    versions = {found[1] for name in models if (found := re.search(r"gemini-(\d)", name.lower()))}
+    return GEMINI_3 if versions and "2" not in versions else GEMINI_2_5
 
 
 def _columns(
@@ -247,9 +258,9 @@ def _units_rule(prompts: ProviderPrompts) -> tuple[Provider, list[Prompt], str, 
 
 
 def _marked(
-    trace: Trace, prompts: ProviderPrompts, whose: str
+    trace: Trace, prompts: ProviderPrompts, whose: str, models: Sequence[str]
 ) -> tuple[Provider, list[Prompt], str, list[str]]:
-    least, notes = _least(trace, prompts.size)
+    least, notes = _least(trace, models, prompts.size)
     told = _told_marks(prompts, notes)
     asked = bodies(prompts, FIVE_MINUTES_S, automatic=not _is_marked(prompts))
     text = f"{whose} breakpoints ({told}), 20 blocks back, from {least * prompts.size:,} on; 5 min"
@@ -291,12 +302,17 @@ def _whole_blocks(prompts: ProviderPrompts) -> list[str]:
     return [told + "blocks of an earlier one counts as going on from its end, which may not be so"]
 
 
-def _least(trace: Trace, size: int) -> tuple[int, list[str]]:
-    """The shortest prefix that is cached, in units, by the models that the trace names."""
+def _least(trace: Trace, models: Sequence[str], size: int) -> tuple[int, list[str]]:
+    """The shortest prefix that is cached, in units, by the models that the trace names, or else by
+    the one that is priced."""
     found = {least for name in trace.model.names if (least := _minimum_of(name)) is not None}
+    whose = "the model"
+    if not found:
+        found = {least for name in models if (least := _minimum_of(name)) is not None}
+        whose = "the model that is priced; the trace names none with a known minimum"
     if len(found) == 1:
         least = found.pop()
-        return -(-least // size), [f"nothing shorter than {least:,} tokens is cached by the model"]
+        return -(-least // size), [f"nothing shorter than {least:,} tokens is cached by {whose}"]
     cause = "several models with several minimums" if found else "no model with a known minimum"
     note = f"{cause} in the trace: the shortest prefix that is cached is taken as {DEFAULT_LEAST:,}"
     return -(-DEFAULT_LEAST // size), [note]
