@@ -16,14 +16,17 @@ T = TypeVar("T", bound=msgspec.Struct)
 _AT = re.compile(r"^(?P<cause>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
 
 
-def as_input_error(error: Exception, place: str) -> InputError:
-    """msgspec's complaint as ours: the path without its `$.`, the cause in lower case."""
+def as_input_error(error: Exception, place: str, data: bytes | str = b"") -> InputError:
+    """msgspec's complaint as ours: the path without its `$.`, the cause in lower case. data: what
+    was decoded; near its end half a character looks like a cut."""
     if isinstance(error, RecursionError):
         return InputError(place, "", "JSON is nested too deeply")
     if isinstance(error, UnicodeDecodeError):
         return InputError(place, "", "not valid UTF-8")
     match = _AT.match(str(error))
     cause = match["cause"] if match else str(error)
+    if "utf-16 surrogate pair" in cause or (cause == _TRUNCATED and _ends_with_half(data)):
+        return InputError(place, "", _HALF)
     path = (match["path"] or "" if match else "").removeprefix("$").removeprefix(".")
     if cause.startswith("Object missing required field"):
         name = cause.split("`")[-2]
@@ -32,6 +35,16 @@ def as_input_error(error: Exception, place: str) -> InputError:
 
 
 _TRUNCATED = "Input data was truncated"
+_HALF = "half of a character in a string: an escape from \\ud800 to \\udfff without its other half"
+_HALF_AT_END = re.compile(rb"""\\u[dD][89abAB][0-9a-fA-F]{2}[^\\"]{0,6}"[^\\]{0,8}$""")
+
+
+def _ends_with_half(data: bytes | str) -> bool:
+    """Whether a first half stands so near the end that no second one fits behind it."""
+    end = data[-64:]
+    return bool(
+        _HALF_AT_END.search(end if isinstance(end, bytes) else end.encode("utf-8", "replace"))
+    )
 
 
 def is_beginning_of_json(text: bytes) -> bool:
@@ -74,7 +87,7 @@ def decode_any(data: bytes | str, place: str) -> Any:
     try:
         return msgspec.json.decode(data)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise as_input_error(error, place) from error
+        raise as_input_error(error, place, data) from error
 
 
 _decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -89,7 +102,7 @@ def decode_outline(data: bytes, place: str) -> Any:
         try:
             return _decode_object.decode(data)
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-            raise as_input_error(error, place) from error
+            raise as_input_error(error, place, data) from error
 
 
 class RowDecoder(Generic[T]):
@@ -111,10 +124,10 @@ class RowDecoder(Generic[T]):
             return self._strict.decode(line)
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
             if "unknown field" not in str(error):
-                raise as_input_error(error, place) from error
+                raise as_input_error(error, place, line) from error
         try:
             row = self._lenient.decode(line)
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-            raise as_input_error(error, place) from error
+            raise as_input_error(error, place, line) from error
         self._ignored.update(sorted(set(decode_any(line, place)) - self._known))
         return row
