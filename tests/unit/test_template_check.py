@@ -4,6 +4,8 @@ The lines that are expected are found in the template's source by what they writ
 """
 
 import json
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -246,3 +248,39 @@ def test_the_page_marks_the_character_and_the_document_has_it(
     first = next(mode for mode in template["modes"] if mode["mode"] == "thinking off")["breaks"][0]
     assert first["kind"] == "template_flip"
     assert first["char_offset"] + first["chars_lost"] == first["num_chars"]
+
+
+def test_a_template_that_renders_nothing_is_not_known_to_be_append_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "refuse.jinja"
+    path.write_text('{{ raise_exception("not today") }}')
+    out = tmp_path / "t.json"
+    assert not run_template(str(path), str(out))
+    page = capsys.readouterr().out
+    assert "renders none of the dialogues, so nothing is known" in page
+    assert "not today" in page
+    assert json.loads(out.read_text())["templates"][0]["append_only"] is None
+
+
+def test_errors_name_the_option_that_was_typed(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.jinja"
+    bad.write_text("{% if %}")
+    (tmp_path / "empty").mkdir()
+    for path, cause in ((bad, 'chat template "default", line 1'), (tmp_path / "empty", "no chat")):
+        with pytest.raises(SettingError, match=f"^--template: {cause}"):
+            run_template(str(path))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match="neither a file nor a folder"):
+        run_template(str(pipe))
+
+
+def test_a_filter_that_makes_a_text_of_ten_gigabytes_ends(tmp_path: Path) -> None:
+    path = tmp_path / "long.jinja"
+    path.write_text('{{ ("a" * 100000) | replace("a", "b" * 100000) }}')
+    before = time.monotonic()
+    assert not run_template(str(path), str(tmp_path / "t.json"))
+    assert time.monotonic() - before < 60
+    (template,) = json.loads((tmp_path / "t.json").read_text())["templates"]
+    assert all(mode["refused"] for mode in template["modes"])

@@ -49,8 +49,11 @@ class TemplateReport:
     notes: tuple[str, ...]
 
     @property
-    def is_append_only(self) -> bool:
-        """Whether every prompt of every rendered mode is the beginning of the next one."""
+    def is_append_only(self) -> bool | None:
+        """Whether every prompt of every rendered mode is the beginning of the next one; None where
+        no mode was rendered."""
+        if all(mode.refused is not None for mode in self.modes):
+            return None
         return not any(one.part == "prompt" for mode in self.modes for one in mode.breaks)
 
     @property
@@ -142,6 +145,15 @@ def _tokens_of(
 def template_report(path: str) -> tuple[TemplateReport, ...]:
     """A report for each template of a file (the template itself, or JSON with `chat_template`) or
     of a model's folder, whose tokenizer is used where it has one. Raises HitpathError."""
+    try:
+        return _report(path)
+    except SettingError as error:
+        if error.option != OPTION:
+            raise
+        raise SettingError("--template", error.cause) from error
+
+
+def _report(path: str) -> tuple[TemplateReport, ...]:
     place = Path(path)
     folder = place if place.is_dir() else place.parent
     config = hugging_face._read_json(folder / "tokenizer_config.json")
@@ -178,7 +190,8 @@ def _sources_of_file(path: Path) -> dict[str, str]:
 def _text_of(path: Path) -> str:
     try:
         if not path.is_file():
-            raise InputError(str(path), "", "no such file or folder")
+            cause = "neither a file nor a folder" if path.exists() else "no such file or folder"
+            raise InputError(str(path), "", cause)
         if path.stat().st_size > _LONGEST_BYTES:
             cause = f"larger than {_LONGEST_BYTES >> 20} MiB: no chat template"
             raise InputError(str(path), "", cause)

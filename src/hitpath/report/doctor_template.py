@@ -14,6 +14,7 @@ from rich.text import Text
 from hitpath.core import printable
 from hitpath.doctor.template_breaks import SENTENCES, TemplateBreak
 from hitpath.doctor.templates import TemplateReport, template_report
+from hitpath.report.bounded import bounded
 from hitpath.report.output import check_writable, is_stdout
 from hitpath.report.pages import print_page, titled, write_json
 from hitpath.report.text_parts import Page, count, label, percent
@@ -24,15 +25,16 @@ SCHEMA = "hitpath.template/1"
 
 def run_template(path: str, json_file: str | None = None) -> bool:
     """Check the templates of a file or a model's folder, write JSON, print the page unless
-    standard output is taken: whether all are append-only. Raises HitpathError."""
+    standard output is taken: whether all are known to be append-only. A template runs in a process
+    of its own, with bounds. Raises HitpathError."""
     if json_file is not None and not is_stdout(json_file):
         check_writable(json_file)
-    reports = template_report(path)
+    reports = bounded(f"--template {path}", template_report, path)
     if json_file is not None:
         write_json(json_file, template_document(reports))
     if json_file is None or not is_stdout(json_file):
         print_page(lambda page: print_templates(reports, page))
-    return all(report.is_append_only for report in reports)
+    return all(report.is_append_only is True for report in reports)
 
 
 def template_document(reports: Sequence[TemplateReport]) -> dict[str, Any]:
@@ -85,7 +87,8 @@ def _head(report: TemplateReport) -> list[Text]:
     broken = [mode for mode in rendered if any(one.part == "prompt" for one in mode.breaks)]
     lines = [label(f"chat template {report.name} of {report.path}")]
     if not rendered:
-        lines.append(Text("it renders none of the dialogues", style="bold red"))
+        told = "it renders none of the dialogues, so nothing is known of it"
+        lines.append(Text(told, style="bold red"))
     elif broken:
         told = f"not append-only in {len(broken)} of {len(rendered)} modes"
         lines.append(Text(f"{told}: a turn is not the beginning of the next one", style="bold red"))
