@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 
 from cli import call
 from hitpath.cli_lint import lint
-from hitpath.core import HitpathError, InputError, OutputError
+from hitpath.core import HitpathError, InputError, OutputError, SettingError
 from hitpath.doctor.lint_record import path_without_content
+from hitpath.report.lint import LintJob, run_lint
 
 APP = typer.Typer()
 APP.command()(lint)
@@ -342,3 +343,10 @@ def test_the_command_itself(files: list[str]) -> None:
         assert done.code == code, done.err
         assert "Traceback" not in done.err
     assert call("lint", "broken.py").err.startswith("hitpath: error: broken.py:1: not Python")
+
+
+def test_a_baseline_to_update_must_be_named(tmp_path: Path) -> None:
+    file = tmp_path / "prompts.py"
+    file.write_text("x = 1\n")
+    with pytest.raises(SettingError, match="--update-baseline: needs --baseline"):
+        run_lint(LintJob([str(file)], update_baseline=True))

@@ -213,3 +213,45 @@ def test_real_agent_requests_with_a_planted_clock(tmp_path: Path) -> None:
     (one,) = linted(tmp_path, rows)
     assert kinds([one]) == [("clock", "messages[0].content", 16)]
     assert one.num_requests == len(rows) - 1
+
+
+@pytest.mark.parametrize(
+    ("second", "kind"),
+    [
+        (lambda b: b["tools"].reverse(), "tool_order"),
+        (
+            lambda b: b["messages"][0].update(content=b["messages"][0]["content"] + " "),
+            "white_space",
+        ),
+        (lambda b: b["tools"][0]["function"]["parameters"]["required"].reverse(), "array_order"),
+    ],
+)
+def test_a_second_defect_hides_no_first_one(tmp_path: Path, second: Any, kind: str) -> None:
+    """Every request has another clock, every second one another form too."""
+    rows = [
+        copy.deepcopy(body(f"Now: 2025-03-03 14:2{n}:31. {RULES}", f"Question {n}"))
+        for n in range(8)
+    ]
+    for row in rows[1::2]:
+        second(row)
+    found = {one.rule.kind: one for one in linted(tmp_path, rows)}
+    assert set(found) == {"clock", kind}
+    clock = found["clock"]
+    assert (clock.json_path, clock.char_offset) == ("messages[0].content", 5)
+    assert (clock.num_requests, clock.of_requests) == (7, 8)
+
+
+def test_a_form_behind_a_clock_is_told_where_it_stands(tmp_path: Path) -> None:
+    ends = [body(f"Now: 2025-03-03 14:2{n}:31. Be kind.{n * ' '}") for n in range(2)]
+    found = {one.rule.kind: one for one in linted(tmp_path, ends)}
+    assert found["white_space"].char_offset == len("Now: 2025-03-03 14:21:31. Be kind.")
+
+
+def test_a_clock_in_a_tool_is_followed_by_the_tools_name(tmp_path: Path) -> None:
+    rows = [copy.deepcopy(body()) for _ in range(4)]
+    for n, row in enumerate(rows):
+        row["tools"][1]["function"]["description"] = f"Books. Today is 2025-03-0{n + 1}."
+        if n % 2:
+            row["tools"].reverse()
+    clocks = [one for one in linted(tmp_path, rows) if one.rule.kind == "clock"]
+    assert [(one.num_requests, one.of_requests) for one in clocks] == [(3, 4)]

@@ -22,7 +22,7 @@ from hitpath.pytest_plugin.arguments import shuffled
 from hitpath.pytest_plugin.assertion import PrefixBroken
 from hitpath.pytest_plugin.calling import BuilderFailed, NoChild
 from hitpath.pytest_plugin.compare import first_difference
-from hitpath.pytest_plugin.worlds import World, inside
+from hitpath.pytest_plugin.worlds import World, inside, other_locale
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = "You are the assistant of a small library. Answer in one sentence."
@@ -337,5 +337,6 @@ def test_the_example_and_the_fixture_run_under_pytest(tmp_path: Path) -> None:
     assert "1 failed, 4 passed" in done.stdout, done.stdout + done.stderr
     assert "the prefix breaks called once more" in done.stdout
     assert "kind     clock" in done.stdout
-    assert "hitpath: not checked: the order of sets" in done.stdout or "locale" in done.stdout
+    is_told = "hitpath: not checked: another locale, for none is installed here" in done.stdout
+    assert is_told == (other_locale() is None), done.stdout
     assert "worlds.py" not in done.stdout  # only the user's line is shown

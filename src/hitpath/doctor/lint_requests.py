@@ -1,15 +1,16 @@
 """Lints request bodies: what changes from request to request ahead of text that they share.
 
-Requests are put together by what stays: their instructions with every volatile stretch masked, and
-their tools by name. Only a difference between two such requests is a finding, so a date that stays
-the same, another system prompt or another set of tools is none; what the user, the model and tools
-wrote is never looked at. A file with one request cannot be compared: there, what is surely stamped
+Texts of instructions and tools are put together by what stays: their place (tools by name) and the
+text in canonical form with every volatile stretch masked, so that a second defect hides no first
+one. Only a difference between two such texts is a finding, so a date that stays the same, another
+system prompt or another set of tools is none; what the user, the model and tools wrote is never
+looked at. A file with one request cannot be compared: there, what is surely stamped
 for each request (canonical/volatile.py) is told. One pass; texts held for
 comparison are dropped when they become too many.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
@@ -93,9 +94,9 @@ class _Stretch:
 
 @dataclass(slots=True)
 class _Group:
-    """Requests whose masked instructions are equal."""
+    """A text of several requests, equal where it is masked and in canonical form."""
 
-    stretches: list[_Stretch] = field(default_factory=list)
+    stretches: list[_Stretch]
     num_requests: int = 0
 
 
@@ -103,7 +104,7 @@ class _Requests:
     """What is kept of the requests so far."""
 
     def __init__(self) -> None:
-        self._groups: dict[bytes, _Group] = {}
+        self._groups: dict[tuple[str, bytes], _Group] = {}
         self._texts: dict[tuple[str, bytes], tuple[str, str]] = {}
         self._held_chars = 0
         self._tools: dict[tuple[str, ...], tuple[list[Any], _Where]] = {}
@@ -116,8 +117,7 @@ class _Requests:
         self._num_requests += 1
         slots = [s for s in texts_of(body) if s.author in ("instructions", "tools")]
         texts = [(slot.path, slot.text) for slot in slots]
-        size = sum(len(text) for _, text in texts)
-        self._volatile(texts, size, where)
+        self._volatile(texts, _names_of(body), where)
         self._forms(texts, where)
         for name in _TOOLS:
             if isinstance(body.get(name), list):
@@ -133,24 +133,28 @@ class _Requests:
                 elif self._num_requests == 1 and one.is_sure:
                     yield one.first
 
-    def _volatile(self, texts: list[tuple[str, str]], size: int, where: _Where) -> None:
-        masks: list[bytes] = []
-        found: list[_Stretch] = []
-        before = 0
+    def _volatile(
+        self, texts: list[tuple[str, str]], names: Mapping[str, str], where: _Where
+    ) -> None:
+        behind = sum(len(text) for _, text in texts)
         for path, text in texts:
-            volatile, mask = _masked(text)
-            masks.append(mask)
-            for one in volatile:
-                behind = size - before - one.start
-                made = _volatile_finding(one, path, text, where, behind)
-                value = text[one.start : one.stop]
-                found.append(_Stretch(value, made, one.is_sure))
-            before += len(text)
-        group = self._groups.setdefault(b"".join(masks), _Group())
+            volatile, mask, _ = _masked(text)
+            found = [
+                _Stretch(
+                    text[one.start : one.stop],
+                    _volatile_finding(one, path, text, where, behind - one.start),
+                    one.is_sure,
+                )
+                for one in volatile
+            ]
+            behind -= len(text)
+            if found:
+                self._compare((_by_name(path, names), mask), found)
+
+    def _compare(self, key: tuple[str, bytes], found: list[_Stretch]) -> None:
+        """The stretches of a text against those of the request before that had it."""
+        group = self._groups.setdefault(key, _Group(found))
         group.num_requests += 1
-        if not group.stretches:
-            group.stretches = found
-            return
         for old, new in zip(group.stretches, found, strict=True):
             if new.last != old.last:
                 old.num_changed += 1
@@ -158,22 +162,24 @@ class _Requests:
             old.last = new.last
 
     def _forms(self, texts: list[tuple[str, str]], where: _Where) -> None:
-        """Texts that differ from an earlier one in white space or Unicode form only, and hidden
-        characters in each."""
+        """Texts that differ from an earlier one in white space or Unicode form, and but for what is
+        volatile in nothing else; hidden characters in each."""
         for path, text in texts:
-            plain, hidden = _plain(text)
+            hidden = _hidden(text)
             if hidden:
                 at, size, told = hidden
                 self._tell("hidden_characters", path, text, at, at + size, where, told)
             if self._held_chars > _MOST_HELD_CHARS:
                 self._texts.clear()
                 self._held_chars = 0
-            before = self._texts.get((path, plain))
+            volatile, mask, masked = _masked(text)
+            before = self._texts.get((path, mask))
             if before is None:
-                self._texts[(path, plain)] = (str(where), text)
-                self._held_chars += len(text)
-            elif before[1] != text:
-                kind, at = _form_kind(before[1], text)
+                self._texts[(path, mask)] = (str(where), masked)
+                self._held_chars += len(masked)
+            elif before[1] != masked:
+                kind, at = _form_kind(before[1], masked)
+                at = _unmasked(volatile, at)
                 self._tell(kind, path, text, at, at + 1, where, f"differs from {before[0]}")
 
     def _orders(self, tools: list[Any], name: str, where: _Where) -> None:
@@ -221,45 +227,77 @@ class _Requests:
         self._told[key] = _with_counts(first, number, None)
 
 
-def _masked(text: str) -> tuple[tuple[Volatile, ...], bytes]:
-    """(volatile stretches, a hash of the text without them); kept for texts that may come again."""
+Masked = tuple[tuple[Volatile, ...], bytes, str]
+
+
+def _masked(text: str) -> Masked:
+    """(volatile stretches, a hash of the canonical form of the text without them and of how many
+    there are of which kind, the text with `<kind>` for each), kept for texts that come again."""
     return _find_masked(text) if len(text) < _LONGEST_CACHED else _find_masked.__wrapped__(text)
 
 
 @lru_cache(maxsize=_CACHED)
-def _find_masked(text: str) -> tuple[tuple[Volatile, ...], bytes]:
-    hashed = blake2b(digest_size=16)
+def _find_masked(text: str) -> Masked:
     found = find_volatile(text)
-    at = 0
+    pieces, at = [], 0
     for one in found:
-        hashed.update(f"{text[at : one.start]}\0{one.kind}\0".encode("utf-8", "surrogatepass"))
+        pieces += [text[at : one.start], f"<{one.kind}>"]
         at = one.stop
-    hashed.update(text[at:].encode("utf-8", "surrogatepass"))
-    return found, hashed.digest()
+    masked = "".join([*pieces, text[at:]])
+    told = "\0".join([*(one.kind for one in found), "", _canonical(masked)])
+    return found, blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).digest(), masked
 
 
-def _plain(text: str) -> tuple[bytes, tuple[int, int, str] | None]:
-    """(a hash of the text in canonical form, (offset, size, what) of its hidden characters)."""
-    return _find_plain(text) if len(text) < _LONGEST_CACHED else _find_plain.__wrapped__(text)
+def _unmasked(found: Sequence[Volatile], at: int) -> int:
+    """Where a character of the masked text stands in the text itself."""
+    longer = 0
+    for one in found:
+        tag = len(f"<{one.kind}>")
+        if at < one.start + longer:
+            break
+        if at < one.start + longer + tag:
+            return one.start
+        longer += tag - (one.stop - one.start)
+    return at - longer
+
+
+def _canonical(text: str) -> str:
+    """White space and Unicode written one way."""
+    composed = normalise_unicode(normalise_space(text).value)
+    return normalise_space(composed.value).value if composed.changes else composed.value
+
+
+def _names_of(body: dict[str, Any]) -> dict[str, str]:
+    """`tools[3]` -> what stands for it in whatever order: its name."""
+    return {
+        f"{name}[{at}]": f"{name} {tool_name(tool)}"
+        for name in _TOOLS
+        if isinstance(body.get(name), list)
+        for at, tool in enumerate(body[name])
+    }
+
+
+def _by_name(path: str, names: Mapping[str, str]) -> str:
+    """A path whose tool is told by its name."""
+    end = path.find("]") + 1
+    return names.get(path[:end], path[:end]) + path[end:]
+
+
+def _hidden(text: str) -> tuple[int, int, str] | None:
+    """(offset, size, what) of the first hidden characters of a text."""
+    return _find_hidden(text) if len(text) < _LONGEST_CACHED else _find_hidden.__wrapped__(text)
 
 
 @lru_cache(maxsize=_CACHED)
-def _find_plain(text: str) -> tuple[bytes, tuple[int, int, str] | None]:
-    spaced = normalise_space(text)
-    hidden = [one for one in spaced.changes if one.kind == "hidden_characters"]
-    composed = normalise_unicode(text)
-    plain = normalise_space(composed.value).value if composed.changes else spaced.value
-    digest = blake2b(plain.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+def _find_hidden(text: str) -> tuple[int, int, str] | None:
+    hidden = [one for one in normalise_space(text).changes if one.kind == "hidden_characters"]
     if not hidden:
-        return digest, None
+        return None
     first = hidden[0]
     stretch = text[first.char_offset : first.char_offset + first.num_chars]
     names = ", ".join(sorted({f"U+{ord(c):04X}" for c in stretch}))
-    return digest, (
-        first.char_offset,
-        first.num_chars,
-        f"{len(hidden):,} in this text, the first {names}",
-    )
+    told = f"{len(hidden):,} in this text, the first {names}"
+    return first.char_offset, first.num_chars, told
 
 
 def _volatile_finding(one: Volatile, path: str, text: str, where: _Where, behind: int) -> Finding:

@@ -316,9 +316,9 @@ class _Scope:
         return given
 
     def _next(self, node: ast.Call, given: Origins) -> Origins:
-        """Of a counter; `next` of anything else is what that holds."""
-        counts = any(one.kind == "counter" for one in given)
-        return given | {origin_of("counter", node)} if counts else given
+        """Of a counter, told where it counts; `next` of anything else is what that holds."""
+        rest = frozenset(one for one in given if one.kind != "counter")
+        return rest | {origin_of("counter", node)} if len(rest) < len(given) else given
 
     def _method(self, node: ast.Call, function: ast.Attribute) -> Origins:
         held = self.value(function.value)

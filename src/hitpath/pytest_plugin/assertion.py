@@ -34,7 +34,7 @@ class Checked:
 class PrefixBroken(AssertionError):
     """A built prompt is not the beginning of the other one. world: in what they were built."""
 
-    def __init__(self, world: str, found: Difference) -> None:
+    def __init__(self, world: str, found: Difference, fix: str = "") -> None:
         place = found.json_path or "the prompt"
         lines = [
             f"the prefix breaks {world}",
@@ -43,8 +43,9 @@ class PrefixBroken(AssertionError):
             f"  first    {printable(found.first)}",
             f"  then     {printable(found.second)}",
         ]
-        if found.kind in _FIXES:
-            lines.append(f"  fix      {_FIXES[found.kind]}")
+        fix = fix or _FIXES.get(found.kind, "")
+        if fix:
+            lines.append(f"  fix      {fix}")
         super().__init__("\n".join(lines))
         self.world = world
         self.difference = found
@@ -79,7 +80,8 @@ def check(
     tried = [w for w in worlds(clock_shift_s, found_locale) if shuffle or not w.shuffled]
     first = _built(tried[0], build_prompt, args, kwargs)
     for world in tried[1:]:
-        _compare(world.name, first, _built(world, build_prompt, args, kwargs), free_tail)
+        built = _built(world, build_prompt, args, kwargs)
+        _compare(world.name, first, built, free_tail, world.fix)
     names = [world.name for world in tried[1:]]
     if hash_seeds is not False:
         try:
@@ -126,8 +128,8 @@ def _check_seeds(
     _compare("under another hash seed (PYTHONHASHSEED)", results[0], results[1], free_tail)
 
 
-def _compare(world: str, first: Any, second: Any, free_tail: bool) -> None:
+def _compare(world: str, first: Any, second: Any, free_tail: bool, fix: str = "") -> None:
     __tracebackhide__ = True
     found = first_difference(first, second, free_tail)
     if found is not None:
-        raise PrefixBroken(world, found)
+        raise PrefixBroken(world, found, fix)

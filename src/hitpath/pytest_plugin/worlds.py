@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any
 
 _LOCALES = ("de_DE.UTF-8", "fr_FR.UTF-8", "es_ES.UTF-8", "ja_JP.UTF-8", "tr_TR.UTF-8")
+_WITHOUT_LOCALE = "write dates and numbers without the locale (isoformat(), str(), no `n` format)"
 _ZONE = "HIT-05:30"  # POSIX: five and a half hours east of UTC, no file needed
 _NOT_OURS = frozenset(["pytest", "_pytest", "pluggy", "hypothesis", "xdist", "hitpath"])
 _SEEDS = range(2, 8)  # a choice of few falls the same way under many a seed
@@ -29,7 +30,7 @@ _SECOND_LATER = ("gmtime", "localtime", "ctime")
 @dataclass(frozen=True, slots=True)
 class World:
     """clock_shift_s: seconds added to every clock. shuffled: dicts and sets of the arguments in
-    another order (arguments.py)."""
+    another order (arguments.py). fix: where the world itself says what to do."""
 
     name: str
     clock_shift_s: float = 0.0
@@ -37,21 +38,30 @@ class World:
     locale: str | None = None
     seed: int = 1
     shuffled: bool = False
+    fix: str = ""
 
 
 def other_locale() -> str | None:
-    """An installed locale that writes dates and numbers otherwise, None for none."""
-    before = locale.setlocale(locale.LC_ALL)
+    """An installed locale that writes dates or numbers otherwise than the one in force, None for
+    none."""
+    before, plain = locale.setlocale(locale.LC_ALL), _written_in_it()
+    known = (name.partition(".")[0] + ".UTF-8" for name in locale.locale_alias.values())
     try:
-        for name in _LOCALES:
+        for name in dict.fromkeys((*_LOCALES, *sorted(known))):
             try:
                 locale.setlocale(locale.LC_ALL, name)
             except locale.Error:
                 continue
-            return name
+            if _written_in_it() != plain:
+                return name
         return None
     finally:
         locale.setlocale(locale.LC_ALL, before)
+
+
+def _written_in_it() -> tuple[str, str]:
+    """A date and a number as the locale writes them."""
+    return datetime.date(2026, 5, 3).strftime("%A %d %B %x"), f"{1234567.5:n}"
 
 
 def worlds(clock_shift_s: float, found_locale: str | None) -> list[World]:
@@ -66,7 +76,8 @@ def worlds(clock_shift_s: float, found_locale: str | None) -> list[World]:
         World("with the dicts and sets of its arguments in another order", shuffled=True),
     ]
     if found_locale is not None:
-        made.append(World(f"with the locale {found_locale}", locale=found_locale))
+        name = f"with the locale {found_locale}"
+        made.append(World(name, locale=found_locale, fix=_WITHOUT_LOCALE))
     return made
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from hitpath.core import SettingError
 from hitpath.doctor.lint import Linted, baseline_text, lint, read_baseline
 from hitpath.doctor.lint_record import without_content
 from hitpath.report.lint.document import lint_document
@@ -34,6 +35,10 @@ class LintJob:
 
 def run_lint(job: LintJob) -> bool:
     """Whether something new was found that is more than a note. Raises HitpathError."""
+    if job.update_baseline and job.baseline is None:
+        raise SettingError(
+            "--update-baseline", "needs --baseline FILE: which one is to be written?"
+        )
     writes_baseline = job.baseline is not None and (
         job.update_baseline or not Path(job.baseline).exists()
     )
