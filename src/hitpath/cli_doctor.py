@@ -93,6 +93,8 @@ def doctor(
         return
     if not traces:
         raise SettingError("TRACE", "missing: what should be looked at?")
+    if rows and json_file is None:
+        raise SettingError("--rows", "needs --json FILE, where they are put")
     from hitpath.report.doctor_job import DoctorJob, run_doctor
     from hitpath.report.pricing import Asked, asked_prices, asked_pricing
 

@@ -11,6 +11,7 @@ from hitpath.sim.models.provider_breakpoints import (
 from hitpath.sim.models.provider_prefixes import (
     DEEPSEEK_V3,
     GEMINI_2_5,
+    GEMINI_3,
     OPENAI,
     PrefixProvider,
     UnitProvider,
@@ -49,10 +50,11 @@ def test_contexts_are_caches_apart():
     assert read_of(PrefixProvider(OPENAI), *prompts) == [0, 0, 2048]
 
 
-def test_gemini_takes_any_length_from_its_minimum_on():
+@pytest.mark.parametrize(("rule", "least"), [(GEMINI_2_5, 2048), (GEMINI_3, 4096)])
+def test_gemini_takes_any_length_from_its_minimum_on(rule, least):
     first = Prompt(0.0, BASE[:5000])
-    cut = [Prompt(1.0, [*BASE[:n], 1]) for n in (2047, 2049)]
-    assert read_of(PrefixProvider(GEMINI_2_5), first, *cut) == [0, 0, 2049]
+    cut = [Prompt(1.0, [*BASE[:n], 1]) for n in (least - 1, least + 1)]
+    assert read_of(PrefixProvider(rule), first, *cut) == [0, 0, least + 1]
 
 
 def test_deepseek_v3_reads_whole_units_of_64():
@@ -78,6 +80,18 @@ def test_deepseek_reads_prompt_and_reply_of_the_turn_before():
     assert read_of(UnitProvider(), turn, again, other) == [0, 320, 300]
 
 
+def test_deepseek_stores_long_prompts_at_intervals_too():
+    """The page tells no figure; with one, a prompt that parts in the middle hits what is whole."""
+    prompts = [Prompt(0.0, BASE[:1000]), Prompt(1.0, [*BASE[:700], 1])]
+    assert read_of(UnitProvider(interval=256), *prompts) == [0, 512]
+    assert read_of(UnitProvider(), *prompts) == [0, 0]
+
+
+def test_deepseek_forgets_after_a_day_without_use():
+    hours = [Prompt(at * HOUR_S, BASE[:300]) for at in (0, 23, 46, 71)]
+    assert read_of(UnitProvider(), *hours) == [0, 300, 300, 0]
+
+
 def chat(at, num_blocks, mark, block=100, lifetime_s=300.0):
     ends = tuple(range(block, (num_blocks + 1) * block, block))
     return Prompt(at, BASE[: ends[-1]], ends, (Breakpoint(mark * block, lifetime_s),))
@@ -89,8 +103,9 @@ def test_anthropic_reads_to_the_entry_and_writes_the_rest():
     assert rows == [Predicted(0, {300.0: 1500}), Predicted(1500, {300.0: 300})]
 
 
-@pytest.mark.parametrize(("grown", "read"), [(20, 1500), (21, 0)])
-def test_anthropic_looks_twenty_blocks_back(grown, read):
+@pytest.mark.parametrize(("grown", "read"), [(19, 1500), (20, 0)])
+def test_anthropic_looks_at_twenty_places_its_own_the_first(grown, read):
+    """The page's example: after 15 blocks, a breakpoint at block 35 looks at blocks 35 to 16."""
     rule = BreakpointProvider(BreakpointRule(least=1024))
     rows = predict(rule, [chat(0.0, 15, 15), chat(1.0, 15 + grown, 15 + grown)])
     assert rows[1].read == read
@@ -142,6 +157,61 @@ def test_openai_explicit_mode_stores_marks_only():
     parted = Prompt(1.0, [*BASE[:1500], *[1] * 500], (1500, 2000), mark)
     rows = predict(OpenAiBreakpoints("explicit"), [first, parted])
     assert rows == [Predicted(0, {1800.0: 1500}), Predicted(1500, {})]
+
+
+def marked(at, marks, block=1000, end=None):
+    """A prompt of blocks with explicit breakpoints behind the named ones."""
+    last = max(marks) if end is None else end
+    ends = tuple(range(block, (last + 1) * block, block))
+    return Prompt(at, BASE[: ends[-1]], ends, tuple(Breakpoint(mark * block) for mark in marks))
+
+
+@pytest.mark.parametrize(
+    ("mode", "stored"), [("implicit", [3, 4, 5, 6]), ("explicit", [2, 3, 4, 5])]
+)
+def test_openai_writes_four_places_the_last_explicit_ones(mode, stored):
+    """Three of five and the end of the prompt, or the last four of five."""
+    for cut in range(1, 7):
+        first = marked(0.0, [1, 2, 3, 4, 5], end=6)
+        ends = tuple(range(1000, cut * 1000 + 1, 1000))
+        tokens = [*BASE[: cut * 1000], *[1] * 50]
+        other = Prompt(1.0, tokens, ends, (Breakpoint(cut * 1000),))
+        rows = predict(OpenAiBreakpoints(mode), [first, other])
+        assert rows[1].read == (cut * 1000 if cut in stored else 0)
+
+
+@pytest.mark.parametrize(
+    ("at", "read"), [(1, True), (2, True), (3, False), (10, False), (11, True)]
+)
+def test_openai_looks_at_the_first_two_and_the_latest_fifty_explicit_places(at, read):
+    """60 breakpoints: number 3 to 10 are not looked at."""
+    first = marked(0.0, [at], block=100)
+    many = marked(1.0, range(1, 61), block=100)
+    provider = OpenAiBreakpoints("explicit", least=100)
+    assert predict(provider, [first, many])[1].read == (at * 100 if read else 0)
+
+
+def test_openai_breakpoints_live_for_thirty_minutes_after_their_last_use_and_are_written_once():
+    prompts = [Prompt(at * 60.0, BASE[:2000], (2000,)) for at in (0, 29, 58, 89)]
+    rows = predict(OpenAiBreakpoints(), prompts)
+    assert [row.read for row in rows] == [0, 2000, 2000, 0]
+    assert [row.num_written for row in rows] == [2000, 0, 0, 2000]
+
+
+def test_openai_breakpoints_begin_at_1024():
+    prompts = [Prompt(float(i), BASE[:n], (n,)) for i, n in enumerate((1023, 1023, 1024, 1024))]
+    rows = predict(OpenAiBreakpoints(), prompts)
+    assert [(row.read, row.num_written) for row in rows] == [(0, 0), (0, 0), (0, 1024), (1024, 0)]
+
+
+def test_anthropic_reads_the_longest_entry_of_any_breakpoint():
+    """The last breakpoint's 20 places hold none, an earlier one's do."""
+    rule = BreakpointProvider(BreakpointRule(least=1))
+    ends = tuple(range(100, 6100, 100))
+    first = Prompt(0.0, BASE[:1500], ends[:15], (Breakpoint(1500),))
+    second = Prompt(1.0, BASE[:6000], ends, (Breakpoint(1800), Breakpoint(6000)))
+    rows = predict(rule, [first, second])
+    assert rows[1] == Predicted(1500, {300.0: 4500})
 
 
 def test_what_contradicts_itself_is_refused():

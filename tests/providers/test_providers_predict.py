@@ -202,8 +202,8 @@ def test_prices_of_a_provider_that_is_not_asked_for(tmp_path):
         ("claude-sonnet-4-20250514", 1024),
         ("us.anthropic.claude-haiku-4-5-20251001-v1:0", 4096),
         ("claude-opus-5", 512),
-        ("claude-opus-4-7", None),
-        ("claude-sonnet-4-6", None),
+        ("claude-opus-4-7", 2048),
+        ("claude-sonnet-4-6", 1024),
         ("gpt-4o", None),
     ],
 )

@@ -100,3 +100,10 @@ def test_what_cannot_be_is_told():
     assert found.why_no_proof
     with pytest.raises(hitpath.InputError, match="--fix writes"):
         found.write_fixed("never.jsonl")
+
+
+def test_rows_without_a_document_are_refused(tmp_path):
+    path = write_jsonl(tmp_path / "t.jsonl", ROWS)
+    done = CliRunner().invoke(app, ["doctor", str(path), "--rows"])
+    assert done.exit_code != 0
+    assert "--rows" in str(done.exception)

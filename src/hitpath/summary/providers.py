@@ -189,9 +189,9 @@ def _rounding(name: str, gemini: PrefixRule) -> tuple[int, int]:
 
 
 def _gemini_rule(models: Sequence[str]) -> PrefixRule:
-    """That of Gemini 3 where a name says so, and none says 2."""
+    """That of Gemini 3 and later where a name says so, and none says 1 or 2."""
     versions = {found[1] for name in models if (found := re.search(r"gemini-(\d)", name.lower()))}
-    return GEMINI_3 if versions and "2" not in versions else GEMINI_2_5
+    return GEMINI_3 if versions and not versions & {"1", "2"} else GEMINI_2_5
 
 
 def _columns(
@@ -263,7 +263,7 @@ def _marked(
     least, notes = _least(trace, models, prompts.size)
     told = _told_marks(prompts, notes)
     asked = bodies(prompts, FIVE_MINUTES_S, automatic=not _is_marked(prompts))
-    text = f"{whose} breakpoints ({told}), 20 blocks back, from {least * prompts.size:,} on; 5 min"
+    text = f"{whose} breakpoints ({told}), 20 places back, from {least * prompts.size:,} on; 5 min"
     return BreakpointProvider(BreakpointRule(least)), asked, text, notes
 
 
@@ -278,7 +278,7 @@ def _told_marks(prompts: ProviderPrompts, notes: list[str]) -> str:
         notes.append(
             "the trace has no breakpoints and no blocks: automatic caching, a breakpoint at the "
             "end of each prompt; ends of earlier prompts that one continues count as its blocks' "
-            "ends, so that more than 20 blocks between two turns are not seen"
+            "ends, so that 20 blocks and more between two turns are not seen"
         )
         notes += _whole_blocks(prompts)
         return "automatic"

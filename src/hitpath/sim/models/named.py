@@ -71,7 +71,7 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
     "llamacpp": (
         Option("slots", 4, "`--parallel`", low=1, high=1024, whole=True),
         _yes("unified", True, "one cache for all slots (`--kv-unified`)"),
-        _number("host", 0, "tokens that `--cache-ram` can hold, -1 any number", low=-1),
+        _number("host", 0, "tokens that `--cache-ram` can hold, -1: no limit set", low=-1),
         Option("similarity", 0.1, "`--slot-prompt-similarity`", high=1),
         _yes("clears_idle", True, "`--cache-idle-slots`"),
     ),

@@ -1,20 +1,29 @@
 """Providers that cache up to marked places: Anthropic, Bedrock, OpenAI from GPT-5.6 on.
 
-Anthropic (platform.claude.com, "Prompt caching"), and Claude on Bedrock (`cachePoint`):
+Anthropic (platform.claude.com, "Prompt caching", autumn 2026), and Claude on Bedrock
+(`cachePoint`):
 
-- At most four breakpoints. At each, the stored prefixes that end at its block or at one of the 20
-  before it are looked for; the longest found at any of them is read.
+- At most four breakpoints. At each, the stored prefixes that end at its block or at one of the 19
+  before it are looked for: 20 places, the breakpoint's own the first. The longest found at any of
+  them is read.
 - From there to the last breakpoint is written, unless that prefix is shorter than the model's
   minimum: then nothing is cached, without an error. A stretch has the lifetime of the breakpoint
   that ends it; longer lifetimes must come first.
 - Each use begins an entry's lifetime anew. Entries stand at breakpoints only: a chat that grows by
-  more than 20 blocks between two of them loses its hit.
+  20 blocks or more between two of them loses its hit.
+- An entry can be read once the first response has begun.
 
-OpenAI from GPT-5.6 on (developers.openai.com, "Prompt caching"): a hit needs the prompt up to a
-stored breakpoint to be equal. Written are the end of the newest message (mode "implicit") and the
-last three explicit breakpoints; looked at are the latest 80 ends of messages and breakpoints. From
-1,024 tokens on; 30 minutes. That ends of earlier messages are looked at is read out of "a growing
-chat hits", not said.
+Not modelled: that on the Claude API a run of tool_use blocks, or of tool_result blocks, is one
+place of the 20.
+
+OpenAI from GPT-5.6 on (developers.openai.com, "Prompt caching", September 2026): a hit needs the
+prompt up to a stored breakpoint to be equal. Four can be written: in mode "implicit" the end of the
+newest message and the last three explicit breakpoints, in mode "explicit" the last four of these.
+Looked at are the first two and the latest 50 explicit breakpoints and, in mode "implicit", ends of
+earlier messages. From 1,024 tokens on; 30 minutes after the last use, which costs no second write.
+How many ends of messages are looked at is told twice: 20 of those that could be breakpoints, and 80
+breakpoints in all (the API's reference). It is 80 ends of blocks here, for which message could be
+one is not known.
 """
 
 from collections.abc import Sequence
@@ -35,18 +44,26 @@ Stored = int
 """The number of a prefix that ends with a block."""
 
 ANTHROPIC_MINIMUMS = {
+    "fable-5": 512,
+    "mythos-5": 512,
     "opus-5": 512,
     "opus-4.1": 1024,
     "opus-4.5": 4096,
     "opus-4.6": 4096,
+    "opus-4.7": 2048,
     "opus-4.8": 1024,
     "sonnet-4": 1024,
     "sonnet-4.5": 1024,
+    "sonnet-4.6": 1024,
     "sonnet-5": 1024,
     "haiku-3.5": 2048,
     "haiku-4.5": 4096,
 }
-"""Shortest prefix that is cached, where the sources agree (Opus 4.7, Sonnet 4.6: they do not)."""
+"""Shortest prefix that is cached, as Anthropic's page has it in autumn 2026. In the spring it said
+4,096 of Opus 4.7 and 2,048 of Sonnet 4.6; Bedrock has a list of its own."""
+
+MOST_WRITTEN = 4
+FIRST_EXPLICIT, LATEST_EXPLICIT, LATEST_ENDS = 2, 50, 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +73,7 @@ class BreakpointRule:
 
     least: int
     most_breakpoints: int = 4
-    lookback: int = 20
+    lookback: int = 19
 
 
 class _Store:
@@ -160,13 +177,16 @@ class OpenAiBreakpoints:
         ends = self._store.ends(prompt)
         explicit = [mark.end for mark in prompt.breakpoints]
         newest = [ends[-1][0]] if self._mode == "implicit" else []
-        looked_at = ends if self._mode == "implicit" else [e for e in ends if e[0] in explicit]
+        places = {*explicit[:FIRST_EXPLICIT], *explicit[-LATEST_EXPLICIT:]}
+        if self._mode == "implicit":
+            places.update(end for end, _ in ends[-LATEST_ENDS:])
         read = 0
-        for end, number in looked_at[-80:]:
-            if self._store.readable(number, prompt.arrival_s):
+        for end, number in ends:
+            if end in places and self._store.readable(number, prompt.arrival_s):
                 self._store.keep(number, prompt, self._lifetime_s)
                 read = end
-        kept = [end for end in sorted({*explicit[-3:], *newest}) if end >= self._least]
+        written = [*explicit[-(MOST_WRITTEN - len(newest)) :], *newest]
+        kept = [end for end in sorted({*written}) if end >= self._least]
         for end in kept:
             self._store.keep(dict(ends)[end], prompt, self._lifetime_s)
         behind = kept[-1] if kept else 0

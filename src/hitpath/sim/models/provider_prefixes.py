@@ -2,12 +2,14 @@
 
 OpenAI     from 1,024 tokens on, in steps of 128: 1024 + floor((m - 1024) / 128) x 128 for the
            longest common prefix m; five to ten minutes after the last use (guide "Prompt
-           caching", developers.openai.com)
-Gemini     from a minimum on (2,048 for 2.5, 4,096 from 3 on, page of October 2026); no step and
-           no lifetime is told: one token, and minutes
+           caching", developers.openai.com, up to summer 2026). Since then it says that the steps
+           depend on the model (2,048 tokens for GPT-5.5), the minimum on the request, and that many
+           models keep entries for 30 minutes and more: not modelled, for it gives no figures
+Gemini     from a minimum on (2,048 for 2.5, 4,096 from 3 on; ai.google.dev, 13 October 2026); no
+           step and no lifetime is told: one token, and minutes
 DeepSeek   units: the end of a prompt, the end of a reply, where two prompts part (from the
-           second on), and each `interval` tokens; a unit is read as a whole or not at all
-           (api-docs.deepseek.com). Earlier models: whole units of 64 tokens
+           second on), and each `interval` tokens, a figure that is not told; a unit is read as a
+           whole or not at all (api-docs.deepseek.com). Earlier models: whole units of 64 tokens
 """
 
 from collections.abc import Hashable, Sequence
