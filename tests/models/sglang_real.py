@@ -19,7 +19,7 @@ class RealCache:
         self.base, self.radix = sglang.base, sglang.radix
         self.page = settings.page_size
         self.pages = Pages(settings.capacity_tokens // self.page, self.page)
-        self.table = np.full((512, LONGEST), -1, dtype=np.int64).view(Tensor)
+        self.table = self._empty_table()
         pool = SimpleNamespace(req_to_token=self.table, write=self._write)
         extra = {"eviction_policy_config": None} if self._has("eviction_policy_config") else {}
         params = SimpleNamespace(
@@ -40,6 +40,9 @@ class RealCache:
         self.wanted = self.reserved = 0
         self.pending = []
         self.cache = self._build(params, settings)
+
+    def _empty_table(self):
+        return np.full((512, LONGEST), -1, dtype=np.int64).view(Tensor)
 
     def _build(self, params, settings):
         cache = self.radix.RadixCache(params)
@@ -122,19 +125,22 @@ class RealCache:
 
     def extend(self, number, num_new):
         req = self.requests[number]
-        if not self._reserve(req.computed, num_new):
+        if not self._reserve(req.computed, num_new, decodes=req.computed >= req.prefill):
             return False
         self.pending.append((req, req.computed, req.computed + num_new))
         req.computed += num_new
         return True
 
-    def _reserve(self, computed, num_new):
+    def _reserve(self, computed, num_new, decodes=False):
         pages = -(-(computed + num_new) // self.page) - -(-computed // self.page)
         left = self.pages.free_tokens - self.reserved + self.cache.evictable_size()
         if pages * self.page > left:
             return False
         self.reserved += pages * self.page
-        self.wanted += num_new + self.page if self.page > 1 else num_new
+        if self.page > 1:
+            self.wanted += self.page if decodes else num_new + self.page
+        else:
+            self.wanted += num_new
         return True
 
     def settle(self):
@@ -143,7 +149,7 @@ class RealCache:
         if missing > 0:
             self._evict(missing)
         for req, start, end in self.pending:
-            self.pages.take(self.table[req.row], start, end)
+            self.pages.take(self.table[req.row], start, end, req)
         self.pending, self.wanted, self.reserved = [], 0, 0
 
     def _evict(self, missing):

@@ -88,8 +88,9 @@ class Host:
     write_policy = "write_through"
     enable_storage = False
 
-    def __init__(self, size, pages):
-        self.size, self.pages, self.used = size, pages, 0
+    def __init__(self, size, pages, make):
+        self.size, self.pages, self.used, self.make = size, pages, 0, make
+        self.copied = []
         entry = SimpleNamespace(
             host_pool=SimpleNamespace(shared_allocation_domain=None), host_evict_fn=None
         )
@@ -101,7 +102,9 @@ class Host:
         if self.used + len(device_value) > self.size:
             return None
         self.used += len(device_value)
-        return tensor(range(len(device_value)))
+        first = len(self.copied)
+        self.copied += [self.pages.written[int(place)] for place in device_value]
+        return self.make(range(first, len(self.copied)))
 
     def free(self, host_value, pool=None):
         self.used -= len(host_value)
@@ -109,8 +112,10 @@ class Host:
     def load(self, host_indices, **_):
         if len(host_indices) > self.pages.free_tokens:
             return None
-        row = tensor([0] * len(host_indices))
+        row = self.make([0] * len(host_indices))
         self.pages.take(row, 0, len(row))
+        for place, copy in zip(row, host_indices, strict=True):
+            self.pages.written[int(place)] = self.copied[int(copy)]
         return row
 
 
@@ -119,6 +124,7 @@ class UnifiedReal(RealCache):
 
     new = True
     in_kv = True
+    tensor = staticmethod(tensor)
 
     def __init__(self, sglang, settings):
         self.unified = sglang.unified
@@ -151,13 +157,16 @@ class UnifiedReal(RealCache):
         cache.update_eviction_metrics = lambda *_: None
         self.core, self.host = cache.tree_core, None
         if settings.host_tokens:
-            self.host = Host(settings.host_tokens, self.pages)
+            self.host = Host(settings.host_tokens, self.pages, self.tensor)
             cache.cache_controller, cache.host_pool_group = self.host, self.host
             cache.load_back_threshold = settings.load_back_tokens
-            self.core.enable_hicache = True
+            self._enable_host()
             self.core.write_through_threshold = settings.write_through_hits
             cache._components_tuple[0]._full_kv_pool_host = MagicMock()
         return cache
+
+    def _enable_host(self):
+        self.core.enable_hicache = True
 
     def new_step(self):
         """Copies to and from the host are done."""

@@ -43,6 +43,29 @@ def test_the_engines_own_unit_is_taken_where_the_trace_leaves_it_open():
     assert hits == {"vllm": 32, "sglang": 39, "trtllm": 39, "llamacpp": 39, "hitpath": 32}
 
 
+PAGED = ["vllm", "vllm@0.22", "sglang", "trtllm", "hitpath"]
+
+
+@pytest.mark.parametrize(
+    ("engine", "size"), [("llamacpp", 1), *((engine, size) for engine in PAGED for size in (1, 16))]
+)
+def test_each_turn_hits_what_was_computed_in_the_turn_before(engine, size, tmp_path):
+    """Prompt and reply but its last token, at most all of the new prompt but one, in whole units
+    (TensorRT-LLM and llama.cpp: any length)."""
+    talk, rows, expected, computed = list(range(150)), [], [], 0
+    for turn in range(6):
+        unit = 1 if engine in ("trtllm", "llamacpp") else size
+        expected.append(min(computed, len(talk) - 1) // unit * unit)
+        reply = [1000 * turn + 7 * i for i in range(33)]
+        computed = len(talk) + len(reply) - 1
+        row = {"id": str(turn), "arrival_s": 2.0 * turn, "finish_s": 2.0 * turn + 1}
+        rows.append({**row, "tokens": list(talk), "output_ids": reply})
+        talk += [*reply, *range(5000 + 100 * turn, 5000 + 100 * turn + 11 * turn)]
+    setting = Setting(engine=engine, capacity_tokens=8000, block_size=size, outputs="insert")
+    analysis = analyze_trace(trace_of_rows(tmp_path, rows), setting)
+    assert analysis.ledger.rungs.model[0].tolist() == expected
+
+
 def test_real_sessions_agree_with_the_plain_cache_where_there_is_room():
     path = str(shared_data("coding_agent_sessions") / "trace_0291.json")
     large = 1 << 28

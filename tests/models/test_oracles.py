@@ -7,6 +7,7 @@ folder that HITPATH_ORACLES names, .oracles by default) nothing here runs.
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,12 +25,12 @@ WINDOWS_FROM = "0.22"
 STEPS_FROM = "0.22"
 
 
-def drive(script, engine, version, *arguments):
+def drive(script, engine, version, *arguments, python=FOLDER / "venv" / "bin" / "python"):
     """Run a fuzz script beside one release; its findings, once it has found no difference."""
     source = FOLDER / f"{engine}-{version}"
     if not source.exists():
         pytest.skip(f"{source} is not there: make test-oracles fetches it")
-    command = [FOLDER / "venv" / "bin" / "python", f"tests/models/{script}.py", "--source", source]
+    command = [python, f"tests/models/{script}.py", "--source", source]
     paths = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")])
     done = subprocess.run(
         [*command, *arguments],
@@ -92,7 +93,25 @@ def test_sglang_unified_cache(cache):
     assert all(total["mismatches"] == 0 and total["evicted"] > 0 for total in found.values())
 
 
+@pytest.mark.parametrize("cache", ["rust", "rust-host"])
+def test_sglangs_compiled_tree(cache):
+    """It needs torch, which is here and not beside the oracles."""
+    options = ("--version", "0.5.23", "--operations", some(4), "--cache", cache)
+    found = drive("fuzz_sglang", "sglang", "0.5.23", *options, python=sys.executable)["policies"]
+    assert all(total["mismatches"] == 0 and total["evicted"] > 0 for total in found.values())
+
+
 def test_sglang_waiting_queue():
     found = drive("fuzz_sglang_queue", "sglang", "0.5.23", "--queues", some(20))
     assert found["mismatches"] == 0
     assert found["put_off"] > 0
+
+
+@pytest.mark.parametrize("core", ["python", "rust"])
+def test_sglang_scheduler(core):
+    options = ("--steps", some(2 if core == "python" else 5), "--core", core)
+    python = {"python": sys.executable} if core == "rust" else {}
+    found = drive("fuzz_sglang_steps", "sglang", "0.5.23", *options, **python)["kinds"]
+    assert set(found) == {"overlap", "plain"}
+    assert all(total["mismatches"] == 0 and total["finished"] > 0 for total in found.values())
+    assert sum(total["chunks"] for total in found.values()) > 0

@@ -2,6 +2,7 @@
 
 import json
 import random
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from hitpath.sim.models.contract import Request
 from hitpath.sim.models.llamacpp import LlamaModel, LlamaSettings
 from hitpath.sim.models.vllm import VllmModel
 from hitpath.sim.models.vllm_rules import LayerGroup, VllmSettings
+from models.record_vllm_server import BLOCK, NUM_BLOCKS, NUM_REQUESTS, requests_of
 from support import shared_data
 
 BOUNDARY = "boundary: prompt length -> [cached first time, cached on exact repeat]"
@@ -60,6 +62,32 @@ def test_repeats_extensions_and_cuts(engine, recorded):
     assert [row["prompt"] for row in rows] == [len(prompt) for prompt in prompts]
     hits = [run(model, i, prompt, rows[i]["comp"]) for i, prompt in enumerate(prompts)]
     assert hits == [row["cached"] for row in rows]
+
+
+def test_vllm_with_a_cache_that_is_too_small():
+    """150 requests one after the other to vLLM 0.32 over HTTP, 23 blocks of 32 tokens: chats that
+    go on, shared beginnings, salts, prompt logprobs (`record_vllm_server.py`)."""
+    path = Path(__file__).with_name("vllm_0_32_small_cache.json")
+    rows = json.loads(path.read_text())
+    model = VllmModel(VllmSettings(NUM_BLOCKS, (LayerGroup("full", BLOCK),)))
+    replies, hits = [], []
+    asked = requests_of(rows["seed"], replies)
+    for number, (row, (prompt, _, salt, whole)) in enumerate(
+        zip(rows["requests"], asked, strict=True)
+    ):
+        model.new_step()
+        hit = model.admit(Request(number, prompt, salt, reads_cache=not whole))
+        for i, token in enumerate(row["reply"]):
+            model.processed(number)
+            model.generate(number, [token])
+            assert i == len(row["reply"]) - 1 or model.extend(number, 1)
+        model.finish(number)
+        replies.append(row["reply"])
+        hits.append(hit.tokens)
+    assert hits == [row["cached"] for row in rows["requests"]]
+    assert len(hits) == NUM_REQUESTS
+    assert sum(hits) == 8256
+    assert sum(gone.num_tokens for gone in model.take_evictions()) > 10_000
 
 
 def test_llamacpp_gives_a_shared_prefix_once_a_slot():

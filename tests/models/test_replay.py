@@ -58,10 +58,26 @@ def test_a_request_larger_than_the_worker_is_told_apart():
     assert np.isnan(out.admitted_s[0])
 
 
-def test_replies_are_there_for_the_next_turn():
+@pytest.mark.parametrize("name", LARGE)
+def test_replies_are_there_for_the_next_turn(name):
+    """All but the last token of the reply has been computed: 16 of 17 tokens, in whole units."""
+    make, unit, given_back = LARGE[name]
     turn = Arrival(Request(0, list(range(10))), 0, 0.0, end_s=1.0, output=list(range(50, 57)))
-    out = replay([turn, Arrival(Request(1, [*range(10), *range(50, 57), 1, 2]), 0, 2.0)], vllm(), 1)
-    assert out.hit.tolist() == [0, 16]
+    out = replay([turn, Arrival(Request(1, [*range(10), *range(50, 57), 1, 2]), 0, 2.0)], make, 1)
+    assert out.hit.tolist() == [0, 16 // unit * unit - given_back]
+
+
+def test_a_reply_takes_the_room_that_it_needs_and_no_more():
+    """SGLang evicts for a page more than a step needs; 40 tokens of a reply are 40 steps."""
+    known, new = list(range(1000, 1100)), list(range(20))
+    arrivals = [
+        Arrival(Request(0, known), 0, 0.0),
+        Arrival(Request(1, new), 0, 1.0, output=list(range(50, 90))),
+        Arrival(Request(2, known), 0, 2.0),
+    ]
+    out = replay(arrivals, lambda: SglangModel(SglangSettings(320, 16)), 1)
+    assert out.evictions == ()
+    assert out.hit.tolist() == [0, 0, 96]
 
 
 def test_what_another_worker_has_is_the_third_rung():

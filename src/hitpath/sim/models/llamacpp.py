@@ -12,7 +12,8 @@ attention and without `--cache-reuse`:
 - The hit is the common prefix with the slot's tokens; of a prompt that is all there the last token
   is computed again. A request that does not read the cache computes all.
 - Saving: not if a saved prompt begins with these tokens; saved prompts that these begin with go;
-  then the oldest, until there is room. A prompt larger than all the room is not saved.
+  then the oldest, until there is room. A prompt larger than all the room is not saved. Without a
+  limit (`--cache-ram -1`) the oldest go once more tokens are saved than the context has.
 - With one cache for all slots (`--kv-unified`) and a host, each request that starts has the idle
   slots saved and cleared.
 - A request's tokens stay in its slot, generated ones too, all but the last.
@@ -36,7 +37,7 @@ SAVED_BELOW = np.float32(0.5)
 @dataclass(frozen=True, slots=True)
 class LlamaSettings:
     """`context_tokens` is the whole cache (`-c`), `host_tokens` what `--cache-ram` can hold (0:
-    none, None: no limit), `unified` and `clears_idle` as the server's log says."""
+    none, None: no limit is set), `unified` and `clears_idle` as the server's log says."""
 
     num_slots: int
     context_tokens: int
@@ -193,8 +194,7 @@ class LlamaModel:
     def occupancy(self, tier: Tier = "device") -> Occupancy:
         if tier == "host":
             cached = sum(map(len, self.saved))
-            total = self.settings.host_tokens
-            total = cached if total is None else total
+            total = max(cached, self._most_saved)
             return Occupancy("token", total, 0, cached, total - cached)
         total = self.settings.context_tokens
         used = sum(len(slot.tokens) for slot in self.slots if slot.request is not None)
@@ -211,6 +211,12 @@ class LlamaModel:
                 assert slot.request == number, "a slot of two requests"
                 assert slot.tokens == job.tokens[: job.computed], "not the request's tokens"
 
+    def slot_of(self, number: int) -> int:
+        """The slot of a running request."""
+        slot = self._running(number).slot
+        assert slot is not None
+        return slot
+
     # ---- within
 
     @property
@@ -218,6 +224,12 @@ class LlamaModel:
         """The most of one slot."""
         shared = self.settings.unified
         return self.settings.context_tokens // (1 if shared else self.settings.num_slots)
+
+    @property
+    def _most_saved(self) -> int:
+        """Tokens that the host keeps, once all that a request changes in it is done."""
+        limit = self.settings.host_tokens
+        return self.settings.context_tokens if limit is None else limit
 
     def _in_slots(self) -> int:
         return sum(len(slot.tokens) for slot in self.slots)
@@ -280,18 +292,19 @@ class LlamaModel:
         if limit is not None and len(tokens) > limit:
             return
         self.saved = [saved for saved in self.saved if _common(saved, tokens) < len(saved)]
-        self._trim(len(tokens))
+        if limit is not None:
+            self._trim(len(tokens))
         self.saved.append(list(tokens))
 
     def _trim(self, coming: int) -> None:
-        limit = self.settings.host_tokens
-        while limit is not None and self.saved and sum(map(len, self.saved)) + coming > limit:
+        while self.saved and sum(map(len, self.saved)) + coming > self._most_saved:
             self._evictions.append(Eviction("host", len(self.saved.pop(0)), "capacity"))
 
     def _park_idle(self) -> None:
         for slot in self.slots:
             if slot.request is None:
                 self._save(slot.tokens)
+                self._trim(0)
                 if self.settings.unified:
                     self._clear(slot, "replaced")
 

@@ -133,7 +133,11 @@ class _Replay:
         number = arrival.request.number
         for k, token in enumerate(arrival.output):
             worker.model.generate(number, [token])
-            if k < len(arrival.output) - 1 and not worker.model.extend(number, 1):
+            if k == len(arrival.output) - 1:
+                break  # the last one is never computed
+            worker.model.new_step()
+            if not worker.model.extend(number, 1):
                 break  # cut where the worker is full: an engine would have preempted another
+            worker.model.processed(number)
         worker.model.finish(number)
         worker.running -= 1

@@ -6,7 +6,8 @@ managers/schedule_batch.py):
 - A prompt of L tokens is matched to L - 1, in whole pages, when the scheduler tries it; a request
   for its prompt's logprobs to nothing. What it matched is locked until it ends.
 - All requests of a batch are matched before room is made for any: evictions happen once a batch,
-  for what it lacks (with pages larger than a token, one page a request more than it needs).
+  for what it lacks. With pages larger than a token a prefill asks for a page a request more than
+  it needs, and a decode for a page a request, whether it needs one or not.
 - Nothing is visible to others before its result is processed: a prefill (or a chunk of one)
   enters the tree then, output tokens when the request ends, all but the last one.
 - What was in the tree by then is freed at once; the request goes on with the tree's copy.
@@ -27,13 +28,14 @@ from hitpath.sim.models.sglang_rules import SglangSettings, rules_of
 @dataclass(slots=True)
 class _Row:
     """A request with what it has by now. `computed`: tokens with room, those hit included;
-    `in_tree`: those of them that the tree holds, under `lock`; `inserted`: those that it has ever
-    inserted; `prefill`: tokens that it had when it was admitted."""
+    `published`: those that the tree was shown, `in_tree`: those that it holds, under `lock`;
+    `inserted`: those ever inserted; `prefill`: tokens that it had when it was admitted."""
 
     request: Request
     tokens: list[int]
     lock: Node | None = None
     computed: int = 0
+    published: int = 0
     in_tree: int = 0
     inserted: int = 0
     prefill: int = 0
@@ -68,7 +70,7 @@ class SglangModel:
     # ---- the contract
 
     def new_step(self) -> None:
-        self._settle()
+        self.make_room()
         for node in self._copying:
             self.tree.unlock(node)
         for node, length in self._loading:
@@ -101,35 +103,38 @@ class SglangModel:
             self.tree.unlock(node)
             return None
         row.lock, row.in_tree, row.inserted = node, hit.tokens, 0
+        row.published = hit.tokens
         row.computed, row.prefill = hit.tokens + new, len(row.tokens)
         self._rows[request.number] = row
         return hit
 
     def extend(self, number: int, num_new: int) -> bool:
         row = self._running(number)
-        if not self._reserve(row.computed, num_new):
+        if not self._reserve(row.computed, num_new, decodes=row.computed >= row.prefill):
             return False
         row.computed += num_new
         return True
 
     def processed(self, number: int) -> None:
-        self._settle()
+        self.make_room()
         row = self._running(number)
-        if row.computed <= row.prefill and row.computed > row.in_tree:
-            self._insert(row, chunk=row.computed < row.prefill, last=False)
+        # The next step may have begun before this one's result is there.
+        end = min(row.computed, row.prefill)
+        if end > row.published:
+            self._insert(row, end, chunk=end < row.prefill, last=False)
 
     def generate(self, number: int, tokens: Sequence[int]) -> None:
         self._running(number).tokens += tokens
 
     def finish(self, number: int) -> None:
-        self._settle()
+        self.make_room()
         row = self._running(number)
-        self._insert(row, chunk=False, last=True)
+        self._insert(row, row.computed, chunk=False, last=True)
         self._release(row)
         del self._rows[number]
 
     def preempt(self, number: int) -> None:
-        self._settle()
+        self.make_room()
         self._release(self._running(number))
 
     def forget(self, number: int) -> None:
@@ -138,7 +143,7 @@ class SglangModel:
 
     def clear(self) -> bool:
         """SGLang empties its cache only while nothing runs (`flush_cache`)."""
-        self._settle()
+        self.make_room()
         if any(row.lock is not None for row in self._rows.values()):
             return False
         self.new_step()
@@ -150,7 +155,7 @@ class SglangModel:
         return True
 
     def take_evictions(self) -> list[Eviction]:
-        self._settle()
+        self.make_room()
         evictions, self._evictions = self._evictions, []
         return evictions
 
@@ -206,18 +211,19 @@ class SglangModel:
     def _paged(self, num_tokens: int) -> int:
         return -(-num_tokens // self.settings.page_size) * self.settings.page_size
 
-    def _reserve(self, computed: int, num_new: int) -> bool:
+    def _reserve(self, computed: int, num_new: int, *, decodes: bool = False) -> bool:
         """Room for `num_new` tokens behind `computed`, evicted for when the batch begins."""
         needed = self._paged(computed + num_new) - self._paged(computed)
         if needed > self.free_tokens - self._owed + self.tree.evictable:
             return False
         self._owed += needed
         page = self.settings.page_size
-        self._wanted += num_new + page if page > 1 else num_new
+        asked = 0 if decodes and page > 1 else num_new
+        self._wanted += asked + page if page > 1 else asked
         return True
 
-    def _settle(self) -> None:
-        """Make the room that the batch has reserved."""
+    def make_room(self) -> None:
+        """The batch begins: evict for what it has reserved."""
         if not self._wanted:
             return
         self._evict(self._wanted - self.free_tokens)
@@ -231,8 +237,9 @@ class SglangModel:
             self.free_tokens += tokens
             self._evictions.append(Eviction("device", tokens, "capacity", moved=on_host))
 
-    def _insert(self, row: _Row, *, chunk: bool, last: bool) -> None:
-        request, tokens = row.request, row.tokens[: row.computed]
+    def _insert(self, row: _Row, end: int, *, chunk: bool, last: bool) -> None:
+        request, tokens = row.request, row.tokens[:end]
+        row.published = end
         counted_from = row.inserted if self.rules.counts_once else 0
         if chunk and not self.rules.counts_once:
             counted_from = len(tokens)
@@ -257,6 +264,37 @@ class SglangModel:
         self.free_tokens += self._paged(row.computed) - row.in_tree
         self.tree.unlock(row.lock)
         row.lock, row.computed, row.in_tree = None, 0, 0
+
+    # ---- what its scheduler asks of it
+
+    @property
+    def room(self) -> int:
+        """Tokens that are free or can be evicted, before what the batch has reserved."""
+        return self.free_tokens + self.tree.evictable
+
+    @property
+    def room_when_empty(self) -> int:
+        """Tokens of the worker, in whole pages."""
+        return self._capacity
+
+    def tried(self, request: Request) -> tuple[int, int]:
+        """(what is hit, the room there is besides) when the scheduler tries the request, which
+        makes what it finds recent."""
+        row = self._row(request)
+        match = self.tree.match(row.tokens[: self._most(row)], request.context)
+        self.tree.lock(match.device_node)
+        room = self.room
+        self.tree.unlock(match.device_node)
+        return match.device_tokens, room
+
+    def touch(self, request: Request) -> None:
+        """Make what the cache has of a waiting request recent."""
+        self.tree.match(self._row(request).tokens, request.context)
+
+    def evicts_to(self, num_tokens: int) -> bool:
+        """Evict until so many tokens are free; whether they are."""
+        self._evict(num_tokens - self.free_tokens)
+        return self.free_tokens >= num_tokens
 
     # ---- the host
 
