@@ -28,6 +28,8 @@ def variants(experiment: Experiment) -> Iterator[tuple[str, Experiment]]:
     whole = replace(pods, reserve_full_prompt=True)
     yield "admission reserves the whole prompt", replace(experiment, pods=whole)
     yield "at most 256 sequences a pod", replace(experiment, pods=replace(pods, max_running=256))
+    quick = replace(experiment.fitted, ttft_constant_s=0.0)
+    yield "no time for client and network", replace(experiment, fitted=quick)
     index = {**experiment.schedulers, "estimated": "llmd-approx:capacity=0"}
     yield "no bound on the estimating index", replace(experiment, schedulers=index)
 

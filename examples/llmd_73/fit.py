@@ -20,7 +20,7 @@ from llmd_73.simulate import run_all
 START = Fitted(
     step_overhead_s=0.009,
     compute_frac=0.5,
-    memory_frac=0.95,
+    ttft_constant_s=0.1,
     prompt_scale=1.03,
     counted_frac=0.93,
 )
@@ -92,6 +92,6 @@ def _near(fitted: Fitted, width: float, rng: np.random.Generator) -> Fitted:
     for name, value in msgspec.structs.asdict(fitted).items():
         own = width * (0.4 if name in _SHARES else 1.0)
         values[name] = round(value * math.exp(own * rng.normal()), 5)
-    for share in ("compute_frac", "memory_frac", "counted_frac"):
+    for share in ("compute_frac", "counted_frac"):
         values[share] = min(values[share], 1.0)
     return Fitted(**values)

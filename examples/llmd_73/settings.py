@@ -54,7 +54,7 @@ class Metrics(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class Fixed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     link_frac: float
-    ttft_constant_s: float
+    memory_frac: float
 
 
 class Fitted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,7 +62,7 @@ class Fitted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     step_overhead_s: float
     compute_frac: float
-    memory_frac: float
+    ttft_constant_s: float
     prompt_scale: float
     counted_frac: float
 

@@ -35,7 +35,7 @@ def steps_of(pods: Pods, fixed: Fixed, fitted: Fitted) -> StepModel:
     """Step times of one pod, from hitpath's prices of the model on the hardware."""
     shares = {
         "compute": fitted.compute_frac,
-        "memory": fitted.memory_frac,
+        "memory": fixed.memory_frac,
         "link": fixed.link_frac,
         "overhead_s": fitted.step_overhead_s,
     }
@@ -66,7 +66,7 @@ def fleet_of(experiment: Experiment, scheduler: str, seed: int) -> FleetSettings
         scrape_interval_s=experiment.metrics.scrape_interval_s,
         scrape_age_s=experiment.metrics.scrape_age_s,
         max_in_flight=experiment.load.max_in_flight,
-        ttft_constant_s=experiment.fixed.ttft_constant_s,
+        ttft_constant_s=experiment.fitted.ttft_constant_s,
         sample_s=1.0,
         max_samples=1 << 13,
         seed=seed,

@@ -383,6 +383,8 @@ def main() -> None:
             stream.reconfigure(errors="replace")  # a terminal that cannot draw gets a "?"
     try:
         code = get_command(app)(prog_name="hitpath", standalone_mode=False)
+        if code == 130:  # what the command-line library makes of Ctrl-C
+            _complain("interrupted", 130)
         sys.exit(code or 0)
     except HitpathError as error:
         _complain(f"error: {error}", 2)

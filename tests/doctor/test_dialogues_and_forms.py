@@ -86,7 +86,7 @@ def test_a_result_that_was_shorter_than_its_note_was_cleared(tmp_path: Path) -> 
         chat(*head, call, result, at=0, session="s"),
         chat(*head, call, cleared, said("user", "Is it warm now?"), at=9, session="s"),
     ]
-    assert kinds(rows, tmp_path)[1] == ["compacted_history"]
+    assert kinds(rows, tmp_path)[1] == ["truncated_history"]
     assert shortened("[a list]", "[another list]") is None
 
 

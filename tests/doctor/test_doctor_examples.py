@@ -8,9 +8,11 @@ from typing import get_args
 
 import pytest
 
+from cli import call
 from hitpath.core import Setting
 from hitpath.doctor.change import Kind
 from hitpath.report.doctor_run import examine, open_subject
+from support import write_jsonl
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -39,6 +41,17 @@ def test_each_broken_agent_is_told_by_its_name(
     cured_file = tmp_path / "clock_cured.jsonl"
     assert not examine(open_subject([str(cured_file)], Setting())).defects
     assert json.loads(cured_file.read_text().splitlines()[0])["tools"]
+
+
+def test_the_readme_shows_what_is_printed(tmp_path: Path) -> None:
+    example = example_of("doctor_broken_agents")
+    path = write_jsonl(tmp_path / "clock_broken.jsonl", example.agent(example.clock))
+    text = (EXAMPLES.parent / "README.md").read_text()
+    shown = text.split("$ hitpath doctor traces/clock_broken.jsonl\n")[1].split("\n\n")[0]
+    printed = call("doctor", str(path)).text
+    lines = [line.strip() for line in printed.splitlines()]
+    for line in shown.splitlines():
+        assert line.strip() == "…" or line.strip() in lines, line
 
 
 def test_each_broken_agent_in_ids_is_told_by_its_name(

@@ -121,7 +121,7 @@ def test_results_of_tools_that_were_cleared_or_cut(tmp_path: Path) -> None:
         return change
 
     for found in of_chats(shortened(lambda _: "[Old tool result cleared]"), tmp_path, "agent"):
-        assert set(found) == {"compacted_history"}
+        assert set(found) == {"truncated_history"}
     for found in of_chats(shortened(lambda text: f"{text[:60]}... [truncated]"), tmp_path, "agent"):
         assert set(found) == {"truncated_history"}
 

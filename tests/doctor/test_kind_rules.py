@@ -2,7 +2,7 @@
 
 import pytest
 
-from hitpath.doctor.kinds import Difference, kind_of
+from hitpath.doctor.kinds import Difference, is_stamp, kind_of
 from hitpath.doctor.leaf import leaf_changes
 
 
@@ -35,6 +35,30 @@ CASES = [
     ('see {"a": ["x", "y"]} ok', 'see {"a": ["y", "x"]} ok', "array_order"),
     ("regions: us, eu, ap.", "regions: ap, us, eu.", "array_order"),
     ("You serve Alice Moreau well", "You serve Bob Tanaka well", "?words"),
+    ("Nous sommes le 9 mars 2026 \u00e0 6 h 44.", "Nous sommes le 9 mars 2026 \u00e0 6 h 51.", "clock"),
+    ("9th of march 2026, 06.32am now", "9th of march 2026, 11.05am now", "clock"),
+    ("Ora esatta: 09/03/2026 alle 11.30.18", "Ora esatta: 09/03/2026 alle 11.54.19", "clock"),
+    ("\u4eca\u306f\u4ee4\u548c8\u5e743\u67089\u65e5 6\u664233\u5206\u3067\u3059", "\u4eca\u306f\u4ee4\u548c8\u5e743\u67089\u65e5 7\u664241\u5206\u3067\u3059", "clock"),
+    ("day 68 of 2026", "day 69 of 2026", "clock"),
+    ("week 2026-W11-1 begins", "week 2026-W11-2 begins", "clock"),
+    ("ticks=639086148000000000", "ticks=639086148370000000", "clock"),
+    ("find a flight on a date. (You have answered 7 of them)", "find a flight on a date. (You have answered 8 of them)", "?number"),
+    ("version 12.4.1 of it", "version 12.5.1 of it", "?number"),
+    ("message_index: 0x11", "message_index: 0x12", "?number"),
+    ("X-Request-Id: req_wadPNN4ZkSPfgkWqnn9Pmm", "X-Request-Id: req_CNO1ASw4eK4PSsBC2RjuKL", "?id"),
+    ("call-id call_MwemaQGVJnVpvxbfXjoKT5 (secret)", "call-id call_P1j9Cuk791Yltm0l67hlCAAbR (secret)", "?id"),
+    ("(run 54b5aa64-723f)", "(run beb993ba-671e)", "?id"),
+    ("xid 1f9tuh64ua93occzt3ml", "xid kbfkplacywxyb5uzadoa", "?id"),
+    ("Working directory: /home/ann/src", "Working directory: /home/bob/src", "?words"),
+    ("a conversation with us", "a conver\U000e0041sation with us", "hidden_characters"),
+    ("trace b91aaff1b29e9927f7bc982d", "trace b91aaff1b29e\x7f9927f7bc982d", "hidden_characters"),
+    ("The letter says 61615712a4fd.", "The letter says 616157\ufeff12a4fd.", "hidden_characters"),
+    ("a wo\u200drd", "a wo\u200crd", "hidden_characters"),
+    ("Room \uff11\uff12 is large", "Room 12 is large", "unicode_form"),
+    ("The level is 5.", "The level is +5.", "number_format"),
+    ("La limite est de 1 000,5 euros.", "La limite est de 1000,5 euros.", "number_format"),
+    ("It weighs 1500 kg.", "It weighs 1.5E+3 kg.", "number_format"),
+    ("Up to 1000000 entries", "Up to 1_000_000 entries", "number_format"),
 ]  # fmt: skip
 
 
@@ -57,10 +81,54 @@ def test_lines_in_another_order_have_moved(lines: list[str]) -> None:
     assert kinds(there, here) == ["moved_block"]
 
 
-def test_a_list_of_bullets_in_another_order_is_an_array() -> None:
+def test_a_list_of_bullets_in_another_order_has_moved() -> None:
     there = "Rules\n- alpha is first\n- beta is second\n- gamma is third\n"
     here = "Rules\n- gamma is third\n- alpha is first\n- beta is second\n"
-    assert kinds(there, here) == ["array_order"]
+    assert kinds(there, here) == ["moved_block"]
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("request_id=831ff4363d2e16a104ef9f8edae991a0", "?id"),
+        ("Now: 2026-03-09T12:25:28.238000+05:30", "clock"),
+        ("[step 12 of 40]", "?number"),
+        ("x-anthropic-billing-header: cc_version=2.1.3; cch=00a1f;", "attribution"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("before", "after"), [("Be brief.", ""), ("", "\nBe brief."), ("A.", "\nB.")]
+)
+def test_a_line_end_goes_with_its_line(line: str, kind: str, before: str, after: str) -> None:
+    with_line = f"{before}\n{line}{after}" if before else f"{line}{after}"
+    without = f"{before}{after}" if before else after[1:]
+    for there, here in ((without, with_line), (with_line, without)):
+        assert kinds(there, here) == [kind]
+
+
+def test_of_a_form_only_the_characters_count_that_are_not_as_they_were() -> None:
+    there, here = "one conversation here", "one conver\u200bsation here"
+    (change,) = leaf_changes(there, here, "system")
+    assert (change.start, change.stop, change.first) == (10, 11, 10)
+    (change,) = leaf_changes(here, there, "system")
+    assert (change.start, change.stop, change.first) == (10, 10, 10)
+
+
+def test_moved_lines_begin_where_they_do_and_not_at_a_clock_before_them() -> None:
+    files = ["<file a>\nrivers run\n</file>\n", "<file b>\nthe mill stands\n</file>\n"]
+    there = "Time: 10:15:07\nAll files:\n" + "".join(files)
+    here = "Time: 10:15:28\nAll files:\n" + "".join(files[::-1])
+    found = leaf_changes(there, here, "system")
+    assert [change.kind for change in found] == ["clock", "moved_block"]
+    assert [change.first for change in found] == [here.index("28"), here.index("b>")]
+
+
+@pytest.mark.parametrize("text", ["\n[trace d5c04705-364dcd82f1d4f4c2]", "Timestamp: 1773041069\n\n",
+                                  "conversation: conv_01R7T8ZAPM0M0W8A2NPFE9AFQ5\n"])  # fmt: skip
+def test_a_stamp_is_nothing_else(text: str) -> None:
+    assert is_stamp(text)
+    assert not is_stamp(f"Where is my parcel of last week, please? {text}")
+    assert not is_stamp("It left the depot.")
 
 
 def test_reasoning_that_comes_and_goes_is_a_template_flip() -> None:

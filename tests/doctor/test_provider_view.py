@@ -107,3 +107,26 @@ def test_providers_by_the_name_of_a_model() -> None:
     opus = rule_of("claude-opus-4-5-20251101")
     assert opus is not None
     assert opus.least == 4096
+
+
+def test_usage_of_a_provider_that_is_not_known_is_told(tmp_path: Path) -> None:
+    rows = [openai(1 + 2 * n, 60 * n, 0, SIZE) | {"model": "acme-1"} for n in range(3)]
+    view = view_of(tmp_path, rows)
+    assert (view.requests, view.not_told, view.unknown) == ({}, 3, {"acme-1": 3})
+    assert view.note == "3 requests report what was read; the provider of acme-1 is not known"
+
+
+def test_without_usage_there_is_no_view(tmp_path: Path) -> None:
+    rows = [openai(1 + 2 * n, 60 * n, 0, SIZE) for n in range(2)]
+    for row in rows:
+        del row["usage"]
+    path = write_jsonl(tmp_path / "t.jsonl", rows)
+    assert examine(open_subject([str(path)], Setting()), what_ifs=False).provider is None
+
+
+@pytest.mark.parametrize(("name", "least"), [("gemini-2.5-pro", 2048), ("gemini-3-pro", 4096),
+                                             ("gemini-4-argon", 4096)])  # fmt: skip
+def test_minimums_of_gemini(name: str, least: int) -> None:
+    rule = rule_of(name)
+    assert rule is not None
+    assert rule.least == least

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from doctor.model_folders import model_folder
 from hitpath.core import Setting
 from hitpath.doctor.diagnosis import Diagnosis
 from hitpath.report.doctor_run import examine, open_subject
@@ -61,7 +62,9 @@ def test_a_planted_defect_is_the_only_one_and_its_fix_is_proved(kind: str, tmp_p
     assert abs(found.after - without.before) < 0.02
     gain = found.gain_of(first)
     assert gain is not None
-    assert abs(gain - first.tokens_invalidated) < 0.01 * first.tokens_invalidated
+    longer = found.proofs[0].prompt_tokens - int(found.trace.prompt_tokens.sum())
+    assert longer >= 0  # what was moved has a label at the end of each request
+    assert abs(gain + longer - first.tokens_invalidated) < 0.01 * first.tokens_invalidated
 
 
 def test_tokens_lost_to_a_clock_are_what_the_clean_trace_had_behind_it(tmp_path: Path) -> None:
@@ -87,3 +90,24 @@ def test_no_token_is_lost_twice_and_none_beyond_the_prompt(tmp_path: Path) -> No
     found.families.check()
     assert np.all(found.costs.lost + found.since <= found.trace.prompt_tokens)
     assert {defect.kind for defect in found.defects} == {"clock", "tool_order"}
+
+
+@pytest.mark.parametrize("template", ["clean_chatml", "qwen3_like"])
+@pytest.mark.parametrize("kind", ["clock", "tool_order"])
+def test_in_tokens_it_is_the_only_one_at_its_own_token(
+    kind: str, template: str, tmp_path: Path
+) -> None:
+    """Two templates: tools before the instructions, and behind them."""
+    all_rows = copy.deepcopy(rows()[:24])
+    planted(kind, all_rows, random.Random(1))
+    folder = model_folder(tmp_path / template, template)
+    path = write_jsonl(tmp_path / "t.jsonl", all_rows)
+    found = diagnosis_of(path, tokenizer=folder)
+    (defect,) = found.defects
+    assert defect.kind == kind
+    assert found.findings[defect.example].common == defect.token_offset
+    gain = found.gain_of(defect)
+    assert gain is not None
+    longer = found.proofs[0].prompt_tokens - int(found.trace.prompt_tokens.sum())
+    assert abs(gain + longer - defect.tokens_invalidated) < 0.01 * defect.tokens_invalidated
+    assert int(found.costs.unexplained.sum()) == 0

@@ -50,7 +50,7 @@ def test_turns_that_read_what_was_sent_have_no_floor(tmp_path: Path) -> None:
     hits = [0, *(20_000 + 900 * i - 20 for i in range(9))]
     found = document_of(tmp_path, usage_only(tmp_path, hits))
     assert found["shared_causes"] == []
-    assert found["provider"]["requests"] == {"first": 1, "read": 9}
+    assert found["provider"]["requests"] == {"first": 1, "read_before": 9}
 
 
 def test_a_lapse_is_told_by_the_time(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_a_reply_whose_ids_come_back_otherwise_is_found_by_its_text(tmp_path: Pa
     ]
     found = diagnosis_of(write_jsonl(tmp_path / "t.jsonl", rows), name)
     assert [change.kind for change in found.findings[1].comparison.changes] == ["retokenised"]
-    assert found.why_no_proof
+    assert [proof.name for proof in found.proofs] == ["reply ids spliced", "all fixes together"]
 
 
 def test_with_a_tokenizer_the_offset_is_the_first_token_that_differs(tmp_path: Path) -> None:

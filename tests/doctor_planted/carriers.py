@@ -9,10 +9,15 @@ from doctor_planted.bases import Message, Step
 from doctor_planted.marks import mark, unmarked
 
 STYLES = ("openai", "openai_blocks", "anthropic", "anthropic_blocks")
+KEPT_BACK = ("openai_split", "openai_examples")
+"""Two messages of instructions; an example dialogue between the instructions and the user."""
+FLAT_KEPT_BACK = ("flat_headers", "flat_brackets")
 
 
 def prompt_of(step: Step, style: str) -> dict[str, Any]:
     """tools, system and messages as the style has them; marks still stand in the text."""
+    if style in _FRAMES:
+        return {"prompt": _framed(step, *_FRAMES[style])}
     if style == "flat":
         return {"prompt": flat(step)}
     if style.startswith("anthropic"):
@@ -22,7 +27,14 @@ def prompt_of(step: Step, style: str) -> dict[str, Any]:
         cut = max(1, len(step.system) // 2)
         halves = step.system[:cut], step.system[cut:]
         system = [{"type": "text", "text": step.app.joiner.join(half)} for half in halves if half]
-    body: dict[str, Any] = {"messages": [{"role": "system", "content": system}, *step.messages]}
+    before = [{"role": "system", "content": system}]
+    if style == "openai_split":
+        head, tail = step.system[:1], step.system[1:]
+        before = [{"role": "system", "content": step.app.joiner.join(head)},
+                  {"role": "developer", "content": step.app.joiner.join(tail)}]  # fmt: skip
+    elif style == "openai_examples":
+        before += EXAMPLE
+    body: dict[str, Any] = {"messages": [*before, *step.messages]}
     if step.tools:
         body["tools"] = step.tools
     return body
@@ -54,9 +66,32 @@ GENERATION = {
 }
 
 
+_FRAMES = {
+    "flat_headers": (
+        "<|begin_of_text|>", "<|start_header_id|>{role}<|end_header_id|>\n\n{text}<|eot_id|>",
+        "<|start_header_id|>assistant<|end_header_id|>\n\n",
+    ),
+    "flat_brackets": ("<s>", "[{role}] {text} [/{role}]\n", "[assistant]"),
+}  # fmt: skip
+
+
+def _framed(step: Step, begin: str, turn: str, end: str) -> str:
+    parts = [("system", step.app.joiner.join(step.system))]
+    parts += [(m["role"], m["content"] or "") for m in step.messages]
+    return begin + "".join(turn.format(role=r, text=t) for r, t in parts) + end
+
+
+EXAMPLE = [
+    {"role": "user", "content": "Good morning, who is this?"},
+    {"role": "assistant", "content": "The assistant. How can I help?"},
+]
+
+
 def num_before(style: str) -> int:
     """Messages of the body before the first of the dialogue."""
-    return 0 if style.startswith("anthropic") else 1
+    return {"openai_split": 2, "openai_examples": 3}.get(
+        style, 0 if style.startswith("anthropic") else 1
+    )
 
 
 def _anthropic(step: Step, style: str) -> dict[str, Any]:

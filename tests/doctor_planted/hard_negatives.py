@@ -1,6 +1,7 @@
 """What looks like a change and costs nothing, for applications without a planted kind: marks for a
 provider's cache that move with the end of the prompt, text as a string or as its one block, the
-same request sent twice, another last question, sessions that two agents share.
+same request sent twice, another last question, sessions that two agents share, messages of the
+user that bear the time at which they were sent.
 """
 
 import random
@@ -8,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from doctor_planted.bases import Step
+from doctor_planted.bases import START, Step
 
 
 def extra_steps(steps: list[Step], rng: random.Random, questions: list[str]) -> list[Step]:
@@ -22,6 +23,21 @@ def extra_steps(steps: list[Step], rng: random.Random, questions: list[str]) -> 
             last = {"role": "user", "content": rng.choice(questions)}
             more.append(replace(step, time=step.time + later, messages=[*step.messages[:-1], last]))
     return sorted([*steps, *more], key=lambda step: step.time)
+
+
+def stamp(steps: list[Step]) -> None:
+    """In some applications every message of the user bears its own time or number, for good."""
+    own = random.Random(steps[0].app.name)
+    form = own.choice((None, None, "[{t:%Y-%m-%d %H:%M:%S}] ", "Message {n} (id {i:032x}): "))
+    if form is None:
+        return
+    for step in steps:
+        for n, message in enumerate(step.messages):
+            if message["role"] == "user" and isinstance(message["content"], str):
+                fixed = random.Random(f"{step.session}:{n}")
+                time = START + timedelta(seconds=fixed.randrange(90_000) + 90 * n)
+                head = form.format(t=time, n=n + 1, i=fixed.getrandbits(128))
+                message["content"] = head + message["content"]
 
 
 def vary(body: dict[str, Any], rng: random.Random) -> dict[str, Any]:

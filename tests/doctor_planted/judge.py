@@ -12,7 +12,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from doctor_planted.judging import Fault, Score, score, score_defects
+from doctor_planted.judging import Fault, Score, score
+from doctor_planted.judging_list import score_defects
+from doctor_planted.judging_several import score_others
 from doctor_planted.plain_diff import value_at
 from doctor_planted.token_traces import (
     KINDS,
@@ -39,10 +41,16 @@ def run_doctor(trace: Path, folder: Path, *more: str) -> dict[str, Any]:
     return told
 
 
-def judged(trace: MixedTrace, folder: Path, name: str, *more: str) -> tuple[Score, Score]:
-    """One trace, asked once: the score of its requests, and of the ranked list."""
+def judged(trace: MixedTrace, folder: Path, name: str, *more: str) -> tuple[Score, Score, Score]:
+    """One trace, asked once: the score of its requests, of the ranked list, and of the defects
+    behind another in one prompt."""
     told = run_doctor(trace.write(folder / f"{name}.jsonl"), folder, *more)
-    return score(trace.requests, told["per_request"]), score_defects(trace, told["defects"])
+    rows = told["per_request"]
+    return (
+        score(trace.requests, rows),
+        score_defects(trace, told["defects"]),
+        score_others(trace.requests, rows),
+    )
 
 
 def judged_tokens(trace: TokenTrace, folder: Path, name: str) -> Score:
@@ -55,7 +63,7 @@ def judged_tokens(trace: TokenTrace, folder: Path, name: str) -> Score:
 def table(total: Score) -> str:
     """A line a kind."""
     lines = [
-        f"{'kind':<20}{'found':>7}{'missed':>7}{'false':>7}{'prec':>8}{'recall':>8}{'exact':>8}"
+        f"{'kind':<20}{'found':>7}{'idle':>7}{'missed':>7}{'false':>7}{'prec':>8}{'recall':>8}{'exact':>8}"
     ]
     for kind in sorted(total.tallies):
         tally = total.tallies[kind]
@@ -63,7 +71,8 @@ def table(total: Score) -> str:
             f"{'-' if value is None else format(value, '.4f'):>8}"
             for value in (tally.precision, tally.recall, tally.exact_frac)
         )
-        lines.append(f"{kind:<20}{tally.found:>7}{tally.missed:>7}{tally.false:>7}{figures}")
+        counts = (tally.found, tally.idle, tally.missed, tally.false)
+        lines.append(f"{kind:<20}{''.join(f'{n:>7}' for n in counts)}{figures}")
     lines.append(
         f"{total.rows} requests, {total.missing_rows} without a row, "
         f"{total.wrong_relatives} with a relative that is none, {total.wrong_common} wrong counts"
@@ -99,7 +108,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="a folder for the traces")
     options = parser.parse_args()
     kinds = [*PLANTERS, *KINDS] if options.kind == "all" else options.kind.split(",")
-    total, listed = Score(), Score()
+    total, listed, behind = Score(), Score(), Score()
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
@@ -111,9 +120,10 @@ def main() -> None:
                     one.add(judged_tokens(make_token_trace(seed, kind), folder, name))
                     continue
                 trace = make_trace(seed, kind, held_back=options.kept_back)
-                by_request, by_defect = judged(trace, folder, name)
+                by_request, by_defect, others = judged(trace, folder, name)
                 one.add(by_request)
                 listed.add(by_defect)
+                behind.add(others)
             for fault in one.faults[: options.show]:
                 print(told(fault))
             total.add(one)
@@ -122,6 +132,8 @@ def main() -> None:
     print(table(listed))
     for note in listed.notes[: options.show * len(kinds)]:
         print(note)
+    print("\nSecond defects of a prompt")
+    print(table(behind))
 
 
 if __name__ == "__main__":

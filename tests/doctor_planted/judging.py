@@ -11,23 +11,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from doctor_planted import plain_diff
-from doctor_planted.plain_diff import common, compact, holds, rendered, value_at
-from doctor_planted.traces import MixedTrace
+from doctor_planted.plain_diff import Place, common, compact, holds, rendered, value_at
 from doctor_planted.truth import NONE, Planted, Truth, truth_of
 
-LEAF_KINDS = {"clock", "request_id", "counter", "random_sample", "per_user_field", "attribution",
-              "white_space", "hidden_characters", "unicode_form", "moved_block"}  # fmt: skip
-"""Their difference is inside one string, which the path must name."""
+OBJECT_KINDS = {"tool_order", "tool_set", "key_order", "array_order"}
+"""Their difference is in a list or an object, which the path may name instead of what is in it."""
 MESSAGE_KINDS = {"truncated_history", "compacted_history", "template_flip"}
 """Their difference is which messages there are, or which parts a message has."""
+MORE = 256
+"""Characters that an earlier request may share less than a later one and still be the relative."""
 _NAMES_OF_NONE = (None, "", "new_content", "none")
 
 
 @dataclass
 class Tally:
-    """Counts of one kind. missed: there and not named; false: named and not there."""
+    """Counts of one kind. missed: there and not named; idle: named, where no name was right too;
+    false: named and not there."""
 
     found: int = 0
+    idle: int = 0
     missed: int = 0
     false: int = 0
     exact: int = 0
@@ -35,8 +37,9 @@ class Tally:
 
     @property
     def precision(self) -> float | None:
-        named = self.found + self.false
-        return self.found / named if named else None
+        right = self.found + self.idle
+        named = right + self.false
+        return right / named if named else None
 
     @property
     def recall(self) -> float | None:
@@ -71,7 +74,7 @@ class Score:
 
     def add(self, other: "Score") -> None:
         for kind, tally in other.tallies.items():
-            for name in ("found", "missed", "false", "exact", "placed"):
+            for name in ("found", "idle", "missed", "false", "exact", "placed"):
                 setattr(self.tallies[kind], name,
                         getattr(self.tallies[kind], name) + getattr(tally, name))  # fmt: skip
         self.faults += other.faults
@@ -122,9 +125,24 @@ def score(requests: Sequence[Planted], found: Sequence[dict[str, Any]]) -> Score
                 result.wrong_relatives += 1
                 result.faults.append(Fault("relative", new, named, said, None))
             else:
+                if old is not None and _is_nearer(old, named, new):
+                    result.wrong_relatives += 1
+                    result.faults.append(Fault("a later one is nearer", new, old, said, None))
                 old = named
         _score_row(result, new, old, said)
     return result
+
+
+def _is_nearer(old: Planted, named: Planted, new: Planted) -> bool:
+    """Whether the request before it in the dialogue is later than the named one and shares more.
+    Only of planted applications: others have questions that were asked anew, and lead nowhere."""
+    if old is named or old.dialogue != new.dialogue or old.rank < named.rank:
+        return False
+    is_planted = bool(new.spans or new.owners)
+    if not is_planted or not old.context == named.context == new.context:
+        return False
+    mine = rendered(new.body)
+    return common(mine, rendered(old.body)) > common(mine, rendered(named.body)) + MORE
 
 
 def _score_row(result: Score, new: Planted, old: Planted | None, said: Any) -> None:
@@ -144,7 +162,8 @@ def _score_row(result: Score, new: Planted, old: Planted | None, said: Any) -> N
     if named in true.accepted:
         if true.kind != NONE and named != NONE:
             tally = result.tallies[true.kind]
-            tally.found += 1
+            tally.found += true.counts
+            tally.idle += not true.counts
             _score_place(result, tally, new, old, said, true)
         return
     if true.kind != NONE and true.counts:
@@ -166,15 +185,13 @@ def _score_place(
 
 def is_exact(new: Planted, old: Planted, said: dict[str, Any], true: Truth) -> bool:
     """Whether the path names a value that holds the first difference, and the offset is the
-    number of equal characters before it there. A kind in a string needs that string's path."""
+    number of equal characters before it there. A difference in a string needs that string's path,
+    unless the kind is one of objects or messages."""
     path, offset, place = said.get("json_path"), said.get("char_offset"), true.place
     if path is None or place is None:
         return path is None and place is None
     if true.kind == "context_changed":
-        names = {place.path, f"context.{place.path}", {"salt": "cache_salt"}.get(place.path)}
-        return path in names
-    if true.kind in LEAF_KINDS and plain_diff.steps(path) != plain_diff.steps(place.path):
-        return False
+        return path in context_paths(place.path)
     if true.kind in MESSAGE_KINDS and place.path.startswith("messages") and offset == 0:
         # Messages were replaced: which one is told by the path, a character within it is chance.
         return plain_diff.steps(path)[:2] == plain_diff.steps(place.path)[:2]
@@ -183,38 +200,22 @@ def is_exact(new: Planted, old: Planted, said: dict[str, Any], true: Truth) -> b
     if plain_diff.steps(path) == plain_diff.steps(place.path) and offset == place.offset:
         return True
     x, y = value_at(new.body, path), value_at(old.body, path)
-    if isinstance(x, str):
+    whole = true.kind in OBJECT_KINDS | MESSAGE_KINDS
+    if isinstance(x, str) or (_in_a_string(new, old, place) and not whole):
         return False
     # A value that is no text has its JSON's characters: as rendered, or as the trace writes it.
     return offset in {common(write(x), write(y)) for write in (compact, _spaced, json.dumps)}
 
 
+def context_paths(field_name: str) -> set[str]:
+    """How a field of the context is called in rows of hitpath's own, and in bodies."""
+    return {field_name, f"context.{field_name}", {"salt": "cache_salt"}.get(field_name, field_name)}
+
+
+def _in_a_string(new: Planted, old: Planted, place: Place) -> bool:
+    sides = value_at(new.body, place.path), value_at(old.body, place.path)
+    return all(isinstance(side, str) for side in sides)
+
+
 def _spaced(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def score_defects(trace: MixedTrace, defects: Sequence[dict[str, Any]]) -> Score:
-    """The ranked list: each planted kind of each application must be in it with a path that holds
-    one of its places, also where another defect stands before it in every prompt; and no kind
-    that was planted nowhere."""
-    result = Score()
-    said = [(str(defect["kind"]), str(defect["json_path"])) for defect in defects]
-    expected: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for requests, only in [(trace.requests, ""), *((r, k) for (_, k), r in trace.behind.items())]:
-        relatives = Relatives(requests)
-        for new in requests:
-            old = relatives.usual(new)
-            true = None if old is None else truth_of(new, old)
-            if true and true.counts and true.kind and true.place and only in ("", true.kind):
-                expected[new.app, true.kind].add(true.place.path)
-    for (app, kind), paths in expected.items():
-        there = any(k == kind and any(holds(p, path) for path in paths) for k, p in said)
-        result.tallies[kind].found += there
-        result.tallies[kind].missed += not there
-        if not there:
-            result.notes.append(f"{kind} of {app} at {sorted(paths)[:3]} is not in the list")
-    for kind, path in said:
-        if kind != "new_content" and all(kind != planted for _, planted in expected):
-            result.tallies[kind].false += 1
-            result.notes.append(f"{kind} at {path} is in the list, and nowhere planted")
-    return result

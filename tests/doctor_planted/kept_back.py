@@ -7,6 +7,8 @@ import unicodedata
 from datetime import datetime
 from typing import Any
 
+from doctor_planted.kept_back_later import LATER
+from doctor_planted.kept_back_shapes import MORE
 from doctor_planted.marks import mark
 from doctor_planted.plant_forms import at, between, line_ends, written
 from doctor_planted.surface_values import FIRST, SHOTS, User, hex_digits, pick
@@ -46,7 +48,7 @@ def _corrected(text: str) -> str:
     return " ".join([*words[:at], word, *words[at + 1 :]])
 
 
-FORMS: dict[str, tuple[Any, ...]] = {
+_FIRST: dict[str, tuple[Any, ...]] = {
     "clock": (
         lambda t: f"{t:%a %b} {t.day:2d} {t:%H:%M:%S} UTC {t.year}",
         lambda t: f"Ora esatta: {t:%d/%m/%Y} alle {t:%H.%M.%S}",
@@ -131,7 +133,8 @@ FORMS: dict[str, tuple[Any, ...]] = {
         written("number_format", "Up to * entries are kept.", "1000000", "1_000_000"),
         written("number_format", "The level is *.", "5", "+5", "5.00"),
         written("number_format", "It weighs * kg.", "1500", "1.5E+3"),
-        written("number_format", "La limite est de * euros.", "1 000,5", "1000,5"),
+        # Digits grouped by spaces: a number format and white space are both what it is.
+        written("number_format/white_space", "La limite est de * euros.", "1 000,5", "1000,5"),
     ),
     "edited_message": (_corrected,),
     "truncated_history": ("front", "middle"),
@@ -146,3 +149,4 @@ FORMS: dict[str, tuple[Any, ...]] = {
     "context_changed": (("kv_dtype", "fp16", "int8"), ("adapter", "base", "french"),
                         ("model", "glm-4.6", "glm-4.6-fp8"), ("salt", "k1", "k2")),
 }  # fmt: skip
+FORMS = {k: forms + MORE.get(k, ()) + LATER.get(k, ()) for k, forms in _FIRST.items()}

@@ -51,11 +51,15 @@ def plant_truncated(site: Site) -> Plant:
         cut = max(0, min(cut, len(messages) - LEFT))
         while cut > 0 and messages[cut]["role"] == "tool":
             cut -= 1
+        if form in ("keep_first", "middle") and cut == 1:
+            cut = 0  # the first is kept: nothing would go, and a note alone drops nothing
         if form == "cleared":
             old = [m for m in messages[:cut] if m["role"] == "tool"]
             for message in old:
                 message["content"] = "[Old tool result content cleared]"
             state: object = len(old)
+        elif form == "stubs":
+            state = _cut_short(messages[:cut])
         elif cut:
             kept = messages[:1] if form != "front" else []
             marker = [{"role": "user", "content": note}] if form == "middle" else []
@@ -63,16 +67,29 @@ def plant_truncated(site: Site) -> Plant:
             state = cut
         else:
             state = 0
-        kinds = "truncated_history" if form != "cleared" else "truncated_history/compacted_history"
+        in_place = form in ("cleared", "stubs")
+        kinds = "truncated_history/compacted_history" if in_place else "truncated_history"
         step.owners.append((kinds, "messages", None, state))
 
     return plant
 
 
+def _cut_short(messages: list[Message]) -> int:
+    """Old results of tools keep their beginning; how many are cut."""
+    count = 0
+    for message in messages:
+        if message["role"] == "tool" and len(message["content"]) > 60:
+            left = len(message["content"]) - 40
+            message["content"] = f"{message['content'][:40]}... [{left} characters left out]"
+            count += 1
+    return count
+
+
 def plant_compacted(site: Site) -> Plant:
-    """From some turn on, a summary stands for the older messages."""
+    """From some turn on, a summary stands for the older messages; a rolling one is written anew
+    whenever the messages behind it are too many again."""
     rng, more = site.rng, site.more
-    role, form = rng.choice(more or SUMMARIES)
+    role, form, *how = rng.choice(more or SUMMARIES)
     # One client keeps nothing but its well-known summary; elsewhere some of the last prompt stays.
     keep = rng.randrange(1, 4) if form.startswith("This session") else rng.randrange(4, 6)
     at_length = keep + rng.randrange(3, 5)  # a summary of one message would be that one, edited
@@ -83,9 +100,12 @@ def plant_compacted(site: Site) -> Plant:
             step.owners.append(("compacted_history", "messages", None, 0))
             return
         cut = at_length - keep
+        if how:
+            cut += (length - at_length) // 4 * 4
         while step.messages[cut]["role"] == "tool":
             cut -= 1  # a call and its result stay together
-        topic = _topic(step.messages[0])
+        told = step.messages[:cut] if how else step.messages[:1]
+        topic = "; ".join(_topic(message) for message in told if message["content"])
         summary = {"role": role, "content": form.format(a=topic, n=cut)}
         step.messages = [summary, *step.messages[cut:]]
         step.owners.append(("compacted_history", "messages", None, cut))
@@ -107,9 +127,12 @@ EDITS: tuple[Callable[[str], str], ...] = (
 
 
 def _word(text: str, change: Callable[[str], str]) -> str:
-    """One long word in the middle of a text changed."""
+    """One long word in the middle of a text changed. A text without words (figures, ids) stays:
+    another id in its place would be another id, not an edit."""
     words = text.split(" ")
     at = max(range(len(words)), key=lambda i: (words[i].isalpha(), min(len(words[i]), 9), -i))
+    if not words[at].isalpha():
+        return text
     changed = change(words[at])
     return " ".join([*words[:at], mark("edited_message", changed), *words[at + 1 :]])
 
@@ -152,7 +175,7 @@ def plant_moved(site: Site) -> Plant:
     blocks = [form.format(p=p, t=t) for p, t in zip(names, texts, strict=True)][:count]
     rate = rates.make_rate(rng, ("every", "nth", "sometimes", "boundary"), num)
     seed = rng.getrandbits(32)
-    usable = ("system_mid", "system_tail", "system_head")
+    usable: tuple[str, ...] = ("system_mid", "system_tail", "system_head")
     if app.shape in LONG and "first_user" in where:
         usable = (*usable, "first_user")
     spot = places.make_spot(rng, app, usable)

@@ -88,7 +88,9 @@ def _plant_json(kind: str, shuffles: dict[str, Shuffle]) -> Callable[[Site], Pla
     return make
 
 
-def _in_history(step: Step, kind: str, target: str, moved: Shuffle, state: str) -> None:
+def _in_history(
+    step: Step, kind: str, target: str, moved: Callable[[Any], Any], state: str
+) -> None:
     """All results (or calls) of the history are written anew by a client that holds them parsed."""
     for i, message in enumerate(step.messages):
         if target == "results" and message["role"] == "tool":

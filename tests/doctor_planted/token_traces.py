@@ -94,7 +94,8 @@ def common(a: list[int], b: list[int]) -> int:
 def make_token_trace(seed: int, kind: str, num_apps: int = 5) -> TokenTrace:
     """Dialogues of several applications; in some the kind is planted, others only grow."""
     rng = random.Random(f"{seed}:{kind}")
-    lists, planted_lists = [], set()
+    lists: list[list[TokenRequest]] = []
+    planted_lists = set()
     for i, row in enumerate(rng.sample(base_words.APPS, num_apps)):
         app = make_app(rng, row, "chat", 20)
         planted_here = i >= 2
@@ -128,7 +129,8 @@ def _row(dialogue: str, tokens: list[int], output: list[int], kind: str) -> Toke
 def _plain(kind: str) -> Callable[..., list[TokenRequest]]:
     def make(rng: random.Random, name: str, head: str, texts: list[str]) -> list[TokenRequest]:
         """Each prompt continues the one before and its reply, id for id."""
-        ids, rows, text = encode(f"{head}\n"), [], f"{head}\n"
+        ids, text = encode(f"{head}\n"), f"{head}\n"
+        rows: list[TokenRequest] = []
         for question, answer in zip(texts[::2], texts[1::2], strict=False):
             ids = ids + encode(f"User: {question}\n")
             text += f"User: {question}\n"
@@ -212,8 +214,11 @@ def _position_shift(
         over = len(ids) + len(more) - size
         if over > 0:
             drop = max(over, (len(ids) - keep) // 2) if halve else -(-over // 16) * 16
-            if len(ids) - keep - drop < 2 * VISIBLE:
-                break
+            if decode(ids[keep + drop :][:6]).lstrip().startswith(("User:", "Assistant:")):
+                drop += 5  # not by chance whole messages: that would be a truncated history
+            visible = len(rows[-1].tokens if rows else ids) - keep - drop
+            if visible < 2 * VISIBLE:
+                break  # of the prompt before, not of the reply, which these rows do not tell
             ids = ids[:keep] + ids[keep + drop :]
             kind = "position_shift"
         ids = ids + more
@@ -226,7 +231,8 @@ def _position_shift(
 
 def _seam_merge(rng: random.Random, name: str, head: str, texts: list[str]) -> list[TokenRequest]:
     """Each text continues the one before, but its last token merges with what follows."""
-    text, rows = f"{head}\n", []
+    text = f"{head}\n"
+    rows: list[TokenRequest] = []
     for question, answer in zip(texts[::2], texts[1::2], strict=False):
         text += f"User: {question}"
         cut = _seam(rng, text, f"\n\nAssistant: {answer}\n")
@@ -264,6 +270,12 @@ def kind_of_pair(kind: str, old: TokenRequest, new: TokenRequest) -> str:
     return kind
 
 
+def is_visible(old: TokenRequest, new: TokenRequest) -> bool:
+    """Whether the end of an earlier prompt still stands in a later one."""
+    tail = old.tokens[-VISIBLE:]
+    return any(new.tokens[i : i + VISIBLE] == tail for i in range(len(new.tokens)))
+
+
 def score_tokens(trace: TokenTrace, found: list[dict[str, Any]]) -> Score:
     """Kinds, and the common tokens to the token. Any earlier request of the dialogue may be the
     relative; where none is named, the last one is meant."""
@@ -281,6 +293,8 @@ def score_tokens(trace: TokenTrace, found: list[dict[str, Any]]) -> Score:
         if dialogue and relative is not None and str(relative) not in dialogue:
             result.wrong_relatives += 1
         dialogue[new.id] = new
+        if old is not None and trace.kind == "position_shift" and not is_visible(old, new):
+            continue  # of an older request nothing may be left: then both answers are right
         true = "" if old is None or not new.planted else kind_of_pair(trace.kind, old, new)
         if named == true and true and old is not None:
             tally = result.tallies[true]

@@ -16,8 +16,8 @@ from doctor_planted import plant_history as history
 from doctor_planted import plant_order as order
 from doctor_planted import plant_values as values
 from doctor_planted.bases import SHAPES, START, TAU, App, Step, make_app, steps_of, tau_app
-from doctor_planted.carriers import STYLES
-from doctor_planted.hard_negatives import extra_steps, vary
+from doctor_planted.carriers import FLAT_KEPT_BACK, KEPT_BACK, STYLES
+from doctor_planted.hard_negatives import extra_steps, stamp, vary
 from doctor_planted.truth import Planted, planted
 
 PLANTERS: dict[str, Callable[..., Any]] = {
@@ -102,11 +102,14 @@ def make_trace(
             kinds = _with_another(rng, wanted[i % len(wanted)])
         app = _app(rng, row, kinds, real and i == num_apps - 1)
         style = _style(rng, app, kinds, in_rows)
+        if held_back:
+            style = _unseen(style, app, kinds, row[0] + str(seed))
         sessions = rng.random() < 0.75
         plants = _seeded_plants(rng, app, kinds, held_back, in_rows, style)
         times = rng.getrandbits(32)
         steps = _planted_steps(app, times, plants)
         if not kinds and app.shape != "tau":
+            stamp(steps)
             steps = extra_steps(steps, rng, [QUESTION.format(n) for n in rng.sample(range(99), 9)])
         for step in steps:
             request = planted(step, style)
@@ -123,6 +126,21 @@ def make_trace(
                 trace.behind[app.name, recipe[0]] = alone
     _share_sessions(requests, trace.planted_kinds, rng)
     _lay_out(trace, requests, rng, in_rows)
+    return trace
+
+
+def make_real_trace(seed: int, kind: str, num_sessions: int = 8) -> MixedTrace:
+    """Whole sessions of the real agent, with a kind planted in them."""
+    rng = random.Random(f"real:{seed}:{kind}")
+    app = tau_app(rng, num_sessions)
+    plants = _seeded_plants(rng, app, (kind,), False, False, "openai")
+    trace = MixedTrace([], [], {app.name: (kind,)})
+    requests = []
+    for step in _planted_steps(app, rng.getrandbits(32), plants):
+        request = planted(step, "openai")
+        request.session = step.session
+        requests.append((step, request))
+    _lay_out(trace, requests, rng, False)
     return trace
 
 
@@ -164,12 +182,22 @@ def _style(rng: random.Random, app: App, kinds: tuple[str, ...], in_rows: bool) 
     return "openai" if in_rows else rng.choice(STYLES)
 
 
+def _unseen(style: str, app: App, kinds: tuple[str, ...], seed: str) -> str:
+    """Half of what can be written in another frame is."""
+    own = random.Random(seed)
+    if own.random() < 0.5 or "template_flip" in kinds:
+        return style
+    if style == "flat":
+        return own.choice(FLAT_KEPT_BACK)
+    return own.choice(KEPT_BACK) if style.startswith("openai") else style
+
+
 def _rank(kind: str) -> int:
     return list(PLANTERS).index(kind)
 
 
 def _app(rng: random.Random, row: Any, kinds: tuple[str, ...], real: bool) -> App:
-    shapes = SHAPES
+    shapes: tuple[str, ...] = SHAPES
     for kind in kinds:
         fitting = tuple(s for s in shapes if s in _SHAPES_OF.get(kind, SHAPES))
         shapes = fitting or _SHAPES_OF[kind]
@@ -187,8 +215,8 @@ def _seeded_plants(
     num = sum(len(dialogue.cuts) for dialogue in app.dialogues)
     recipes = []
     for i, kind in enumerate(kinds):
-        where = places.ALL if len(kinds) == 1 else (_LOW, _HIGH)[i]
-        if style == "flat":
+        where: tuple[str, ...] = places.ALL if len(kinds) == 1 else (_LOW, _HIGH)[i]
+        if style.startswith("flat"):
             where = tuple(n for n in where if n.startswith("system"))
         if len(kinds) == 2:
             other = kinds[1 - i]

@@ -19,6 +19,9 @@ GLUE = 2
 SHARED_BEHIND = 100
 """Characters that must be shared behind planted text in the last message, for it to cost."""
 
+STAMPS = {"clock", "request_id", "counter"}
+"""What a cure moves to the end of the last message."""
+
 
 @dataclass(frozen=True)
 class Owner:
@@ -43,6 +46,8 @@ class Planted:
     id: str = ""
     session: str | None = None
     rank: int = 0
+    before: int = 1
+    """Messages of the body before the first of the dialogue."""
     tokens: list[int] = field(default_factory=list)
 
 
@@ -66,7 +71,14 @@ def planted(step: Step, style: str) -> Planted:
         path = name if index is None else f"{name}[{index + shift}]"
         owners.append(Owner(tuple(kinds.split("/")), path, state))
     context = {key: value for key, value in step.context.items() if value}
-    return Planted(step.app.name, f"{step.app.name}/{step.session}", body, spans, owners, context)
+    dialogue = f"{step.app.name}/{step.session}"
+    return Planted(step.app.name, dialogue, body, spans, owners, context, before=before)
+
+
+def in_dialogue(request: Planted, path: str) -> bool:
+    """Whether the place is in what was said, not in the instructions."""
+    first = [f"messages[{i}]" for i in range(request.before)]
+    return path.startswith("messages") and not any(holds(message, path) for message in first)
 
 
 def truth_of(new: Planted, old: Planted) -> Truth:
@@ -86,11 +98,8 @@ def truth_of(new: Planted, old: Planted) -> Truth:
 
 
 def _by_text(new: Planted, old: Planted, place: Place) -> Truth:
-    in_dialogue = place.path.startswith("messages") and not place.path.startswith("messages[0]")
-    in_dialogue |= place.path.startswith("messages[0]") and "system" in new.body
-    across = in_dialogue and new.dialogue != old.dialogue
-    kinds = _span_at(new.spans, place) or _span_at(old.spans, place)
-    kinds = kinds or _owner_at(new, old, place)
+    across = in_dialogue(new, place.path) and new.dialogue != old.dialogue
+    kinds = _planted_at(new, old, place) or _owner_at(new, old, place)
     if not kinds:
         end = len(old.body.get("messages", ())) - 1
         # After a branch (another last question) the old question is history under another name.
@@ -102,11 +111,29 @@ def _by_text(new: Planted, old: Planted, place: Place) -> Truth:
         return Truth(NONE, frozenset({NONE, *edited}), place)
     if place.path == "prompt" and kinds[0] == "template_flip":
         across = new.dialogue != old.dialogue  # their questions differ behind it
-    last = len(new.body.get("messages", ())) - 1
-    at_last = holds(f"messages[{last}]", place.path) and last > 0
+    at_last = _in_last(new, place)
+    if kinds[0] in STAMPS and not _span_at(new.spans, place):
+        # It stood in the earlier request's last message, where the cure would put it, and went.
+        at_last |= _in_last(old, place)
     idle = across or (at_last and _shared_behind(new, old, place) < SHARED_BEHIND)
-    accepted = frozenset({*kinds, NONE} if idle else kinds)
-    return Truth(kinds[0], accepted, place, not idle)
+    accepted = {*kinds, NONE} if idle else {*kinds}
+    if kinds[0] == "random_sample" and _is_shuffled(new, old, place):
+        # The same samples drawn in another order: what the two prompts show is a move.
+        accepted |= {"moved_block", "array_order"}
+    return Truth(kinds[0], frozenset(accepted), place, not idle)
+
+
+def _planted_at(new: Planted, old: Planted, place: Place) -> tuple[str, ...]:
+    """Where each side has something else planted there, it is what the other side has not at all:
+    a line in front of the settings, and the settings without it."""
+    here, there = _span_at(new.spans, place), _span_at(old.spans, place)
+    if here and there and here != there and not _has(old, here, place):
+        return here
+    return there if there and not _has(new, there, place) else here or there
+
+
+def _has(request: Planted, kinds: tuple[str, ...], place: Place) -> bool:
+    return any(span.kinds == kinds and span.path == place.path for span in request.spans)
 
 
 def _span_at(spans: Iterable[Span], place: Place) -> tuple[str, ...]:
@@ -123,6 +150,20 @@ def _owner_at(new: Planted, old: Planted, place: Place) -> tuple[str, ...]:
         if holds(owner.path, place.path) and known != owner.state:
             return owner.kinds
     return ()
+
+
+def _in_last(request: Planted, place: Place) -> bool:
+    last = len(request.body.get("messages", ())) - 1
+    return last > 0 and holds(f"messages[{last}]", place.path)
+
+
+def _is_shuffled(new: Planted, old: Planted, place: Place) -> bool:
+    texts = []
+    for side in (new, old):
+        text = str(value_at(side.body, place.path))
+        spans = [s for s in side.spans if s.path == place.path and s.kinds[0] == "random_sample"]
+        texts.append(sorted("".join(text[span.start : span.end] for span in spans)))
+    return texts[0] == texts[1]
 
 
 def _shared_behind(new: Planted, old: Planted, place: Place) -> int:

@@ -255,3 +255,34 @@ def test_reasons_tell_the_numbers():
         "waiting 2, kv use 0.5"
     )
     assert make_router("random", 2, 0).pick(ask_of(0, 9), view).reason.endswith("(fewest 1)")
+
+
+def test_hitpath_takes_each_workers_own_times():
+    """Worker by worker what the times of that worker alone give, and so the faster one."""
+    rng = np.random.default_rng(5)
+    every = [
+        StepTerms(
+            prefill_s=float(10 ** rng.uniform(-6, -3)),
+            step_s=float(10 ** rng.uniform(-3, -1)),
+            context_s=float(10 ** rng.uniform(-9, -6)),
+            capacity_tokens=int(rng.integers(0, 20_000)),
+        )
+        for _ in range(4)
+    ]
+    view = empty_view(4)._replace(
+        prefill_tokens=rng.integers(0, 5000, 4),
+        in_flight=rng.integers(0, 9, 4),
+        match=rng.integers(0, 900, 4),
+        kv_use=rng.random(4),
+    )
+    ask = ask_of(3, 1000, expected_output_tokens=50, time_s=9.0)
+    got = ttfts(make_router("hitpath", 4, 0, every).params, ask, view, True)
+    alone = [
+        ttfts(make_router("hitpath", 4, 0, terms).params, ask, view, True)[w]
+        for w, terms in enumerate(every)
+    ]
+    assert got.tolist() == alone
+    assert len(make_router("hitpath", 4, 0, [every[0]] * 4).params) == 13
+    assert make_router("hitpath", 4, 0, every).pick(ask, view).worker == int(np.argmin(alone))
+    with pytest.raises(ValueError, match="4 step times for 3 workers"):
+        make_router("hitpath", 3, 0, every)

@@ -14,6 +14,8 @@ from hitpath.index.forest import build_forest, node_paths
 from hitpath.routing.registry import ROUTERS, make_router
 from hitpath.routing.terms import StepTerms
 from hitpath.sim.serving.records import (
+    REPLIES,
+    VISIBLE,
     Arrivals,
     Change,
     FleetSettings,
@@ -154,9 +156,13 @@ def random_settings(rng, block):
         watermark_frac=float(rng.choice([0.0, 0.2])),
         reserve_full_prompt=bool(rng.integers(2)),
         last_token=bool(rng.random() < 0.8),
-        visible=["schedule", "processed"][int(rng.integers(2))],
+        visible=VISIBLE[int(rng.integers(3))],
         wait_for_twins=bool(rng.integers(2)),
-        cache_outputs=bool(rng.integers(2)),
+        cache_outputs=bool(rng.random() < 0.7),
+        replies=REPLIES[int(rng.integers(2))],
+        mixed=bool(rng.integers(2)),
+        free_copies=bool(rng.integers(2)),
+        late_results=bool(rng.integers(2)),
     )
 
 
@@ -213,12 +219,12 @@ def random_tier(rng):
     return Tier([None, 6, 25][int(rng.integers(3))], link)
 
 
-def random_case(seed):
+def random_case(seed, router_name=None):
     rng = np.random.default_rng(seed)
     block = int(rng.choice([1, 2, 3, 4]))
     groups = random_groups(rng, block)
     num_workers = sum(group.count for group in groups)
-    name = str(rng.choice(list(ROUTERS)))
+    name = router_name or str(rng.choice(list(ROUTERS)))
     router = make_router(name, num_workers, int(rng.integers(1000)), TERMS)
     router = with_small_index(rng, router, block)
     unit = router.index.block_tokens or block

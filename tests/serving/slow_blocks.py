@@ -35,22 +35,26 @@ class SlowBlocks:
             if name not in worker.blocks:
                 worker.blocks[name] = set()
                 self.tell(w, True, name)
-            elif worker.blocks[name]:
+            elif worker.blocks[name] and not worker.settings.free_copies:
                 job.copies += 1
                 worker.blocks[name].add(job.row)
                 continue
-            else:
+            elif not worker.blocks[name]:
                 worker.idle.remove(name)
             worker.blocks[name].add(job.row)
             worker.own -= 1
             job.own -= 1
         job.shared = max(job.shared, upto)
 
-    def release(self, w, job, write_down):
+    def show(self, w, job, tokens):
+        """Its blocks can be found, as far as these tokens fill them."""
+        path = self.path(w, job)
+        self.share(w, job, path, self.whole(path, tokens))
+
+    def release(self, w, job, write_down=True):
         worker = self.workers[w]
         path = self.path(w, job)
         if write_down:
-            self.share(w, job, path, self.whole(path, job.computed))
             kept = path[: job.shared]
             if self.fleet.host is not None:
                 most_recent(worker.host, kept, self.fleet.host.capacity_blocks or inf)

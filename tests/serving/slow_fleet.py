@@ -15,6 +15,7 @@ from slow_steps import SlowSteps
 
 from hitpath.routing.dispatch import NUM_COUNTERS
 from hitpath.routing.view import empty_view
+from hitpath.sim.serving.layout import USE_STEPS
 
 CHANGE, STEP_END, MOVED, ARRIVAL = range(4)
 
@@ -40,6 +41,7 @@ class SlowFleet(SlowSteps, SlowBlocks, SlowRouter):
         self.events = []  # KV events: (time, worker, epoch, stored, node, place)
         self.now, self.in_flight, self.admissions = 0.0, 0, 0
         self.scrapes, self.samples = {}, []
+        self.queue_time, self.use_time = {}, {}
         self.to_come = {}  # row -> (time, kind)
         self.open_rows = [j.row for j in jobs if arrivals.follows[j.row] < 0]
         num_stages = int(arrivals.stage.max(initial=-1)) + 1
@@ -104,6 +106,12 @@ class SlowFleet(SlowSteps, SlowBlocks, SlowRouter):
             figures = len(worker.waiting), len(worker.running), worker.used
             for i, figure in enumerate(figures):
                 worker.integrals[i] += figure * passed
+            if passed > 0:
+                waiting, _, used = figures
+                worker.longest = max(worker.longest, waiting)
+                share = int(used / worker.capacity * USE_STEPS)
+                self.queue_time[waiting] = self.queue_time.get(waiting, 0.0) + passed
+                self.use_time[share] = self.use_time.get(share, 0.0) + passed
         interval = self.fleet.scrape_interval_s
         while interval and len(self.scrapes) * interval <= until:
             self.scrapes[len(self.scrapes)] = [
@@ -187,21 +195,35 @@ class SlowFleet(SlowSteps, SlowBlocks, SlowRouter):
         worker.num_steps += 1
         worker.computed += worker.step_tokens
         done = []
-        decoding = [job for job in worker.running if job.state == "decode"]
+        decoding = worker.step_decodes
         prompts = [job for job in worker.running if job.state == "prefill" and job.chunk]
         for job in decoding:
             job.computed += 1
             job.out["total"] += 1
+            if worker.settings.replies == "growing" and worker.settings.visible != "schedule":
+                self.show_now_or_late(w, job)
             self.emit(worker, job, done)
         for job in prompts:
             self.end_chunk(w, job, done)
         for job in sorted(done, key=lambda job: job.order):
+            in_progress = job.flying
             self.stop(w, job)
-            self.release(w, job, True)
+            if worker.settings.late_results:
+                job.flying = in_progress
+                worker.late_ended.append(job)
+            else:
+                self.show(w, job, job.computed)
+                self.release(w, job)
             self.end(job, "served")
         worker.told = worker.left, len(worker.running), worker.used
-        if worker.running or worker.waiting:
+        if worker.running or worker.waiting or worker.settings.late_results:
             self.wake(w)
+
+    def show_now_or_late(self, w, job):
+        if self.workers[w].settings.late_results:
+            self.workers[w].late.append((job, job.computed))
+        else:
+            self.show(w, job, job.computed)
 
     def emit(self, worker, job, done):
         job.emitted += 1
@@ -216,18 +238,21 @@ class SlowFleet(SlowSteps, SlowBlocks, SlowRouter):
 
     def end_chunk(self, w, job, done):
         worker = self.workers[w]
-        job.computed += job.chunk
+        for _ in range(job.chunk):
+            job.out["recomputed"] += job.computed < job.farthest
+            job.computed += 1
         job.out["total"] += job.chunk
         job.chunk = 0
-        if worker.settings.visible == "processed":
-            path = self.path(w, job)
-            self.share(w, job, path, self.whole(path, job.computed))
+        visible = worker.settings.visible
+        shows = visible == "processed" or (visible == "prompt" and job.computed == job.goal)
+        if shows:
+            self.show_now_or_late(w, job)
         if job.computed < job.goal:
             return
         if worker.role == "prefill":
             self.hand_over(w, job)
         elif self.emit(worker, job, done):
-            job.flying = False
+            job.flying = shows and worker.settings.late_results
             job.state = "decode"
 
     def hand_over(self, w, job):
@@ -239,7 +264,8 @@ class SlowFleet(SlowSteps, SlowBlocks, SlowRouter):
         v = min(able, key=lambda v: (active[v], v), default=-1)
         tokens = job.prompt + job.output - 1
         if v < 0 or -(-tokens // self.block) > self.workers[v].capacity:
-            self.release(w, job, True)
+            self.show(w, job, job.computed)
+            self.release(w, job)
             return self.end(job, "failed_worker" if v < 0 else "too_large")
         job.state, job.target, job.uncached = "moving", v, 0
         job.out["decoder"] = v
@@ -252,7 +278,8 @@ class SlowFleet(SlowSteps, SlowBlocks, SlowRouter):
     def moved(self, job):
         w, v = job.worker, job.target
         self.workers[w].moving.remove(job)
-        self.release(w, job, True)
+        self.show(w, job, job.computed)
+        self.release(w, job)
         self.wake(w)
         job.worker, job.target, job.handed, job.state = v, -1, True, "waiting"
         self.workers[v].waiting.append(job)
@@ -285,6 +312,8 @@ class SlowFleet(SlowSteps, SlowBlocks, SlowRouter):
                 if v == w or job.target == w:
                     other.moving.remove(job)
                     del self.to_come[job.row]
+                    if v != w:
+                        self.show(v, job, job.computed)
                     self.release(v, job, v != w)
                     self.end(job, "failed_worker")
                     self.wake(v)

@@ -48,7 +48,9 @@ class Worker:
         self.waiting, self.running, self.moving = [], [], []
         self.busy_until, self.busy = None, 0.0
         self.num_steps = self.computed = self.output = self.evicted = self.peak = 0
-        self.preemptions = 0
+        self.preemptions = self.longest = 0
+        self.step_decodes = []
+        self.late, self.late_ended = [], []
         self.integrals = [0.0, 0.0, 0.0]
         self.sent = 0
         self.left, self.told = 0, (0, 0, 0)  # what the last step left waiting; what was told

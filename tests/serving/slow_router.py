@@ -32,6 +32,9 @@ class SlowRouter:
             view.decoding[w] = len(begun)
             view.decoding_context[w] = sum(j.prompt + j.emitted for j in begun)
             view.sent[w] = worker.sent
+            active = {name for j in counted for name in j.prompt_path}
+            view.active_unique[w] = len(active) * self.block
+            view.active_shared[w] = common_held(job.prompt_path, active) * self.block
         if not view.alive.any():
             return -1
         self.see_engines()

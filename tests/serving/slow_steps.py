@@ -11,11 +11,17 @@ class SlowSteps:
         worker = self.workers[w]
         while True:
             step = Step(worker.settings.max_batch_tokens)
-            preempted = self.decode(w, step)
+            mixed = worker.settings.mixed
+            preempted = mixed and self.decode(w, step)
             preempted |= self.continue_prompts(w, step)
+            self.show_replies(w, step)
             if not preempted:
                 self.admit(w, step)
-            if step.tokens or not preempted:
+            if not mixed and not step.tokens:
+                preempted |= self.decode(w, step)
+                self.show_replies(w, step)
+            again = self.handle_late(w) or preempted
+            if step.tokens or not again:
                 break
         if not step.tokens:
             return
@@ -24,7 +30,7 @@ class SlowSteps:
         seconds = max(seconds, load) if self.fleet.load_overlaps else seconds + load
         worker.busy_until = self.now + seconds
         worker.busy += seconds
-        worker.step_tokens = step.tokens
+        worker.step_tokens, worker.step_decodes = step.tokens, step.decodes
         worker.left = len(worker.waiting)
 
     def preempt_for(self, w, job, needed, step):
@@ -38,7 +44,7 @@ class SlowSteps:
                 step.decodes.remove(victim)
                 step.tokens -= 1
             self.stop(w, victim)
-            self.release(w, victim, True)
+            self.release(w, victim)
             victim.state = "waiting"
             worker.waiting.insert(0, victim)
             worker.preemptions += 1
@@ -46,6 +52,29 @@ class SlowSteps:
             if victim is job:
                 return False, True
         return True, went
+
+    def handle_late(self, w):
+        """What the step before computed can be found, who ended in it gives back its blocks."""
+        worker = self.workers[w]
+        late, ended = worker.late, worker.late_ended
+        worker.late, worker.late_ended = [], []
+        for job, tokens in late:
+            if job in worker.running or job in worker.moving:
+                self.show(w, job, tokens)
+                if tokens >= job.goal:
+                    job.flying = False
+        for job in ended:
+            job.flying = False
+            self.show(w, job, job.computed)
+            self.release(w, job)
+        return bool(late or ended)
+
+    def show_replies(self, w, step):
+        """What this step adds to replies is visible as it is scheduled."""
+        settings = self.workers[w].settings
+        if settings.replies == "growing" and settings.visible == "schedule":
+            for job in step.decodes:
+                self.show(w, job, job.computed + 1)
 
     def stop(self, w, job):
         self.workers[w].running.remove(job)
@@ -88,13 +117,17 @@ class SlowSteps:
         step.tokens += chunk
         step.chunks.append((job.computed, chunk, job.computed + chunk == job.goal))
         if self.workers[w].settings.visible == "schedule":
-            path = self.path(w, job)
-            self.share(w, job, path, self.whole(path, job.computed + chunk))
+            self.show(w, job, job.computed + chunk)
 
     def flying_match(self, worker, job):
         """Blocks of the prompt that prompts in progress there are computing."""
         return max(
-            (common(job.prompt_path, j.prompt_path) for j in worker.running if j.flying), default=0
+            (
+                common(job.prompt_path, j.prompt_path)
+                for j in [*worker.running, *worker.late_ended]
+                if j.flying
+            ),
+            default=0,
         )
 
     def in_tiers(self, worker, path):
@@ -149,7 +182,6 @@ class SlowSteps:
         job.order = self.admissions
         self.admissions += 1
         job.state, job.goal, job.computed = "prefill", goal, start
-        job.out["recomputed"] += max(job.farthest - start, 0)
         whole = chunk == goal - start and settings.visible == "schedule"
         job.flying = not job.handed and not whole
         for count, tier in ((host, self.fleet.host), (remote, self.fleet.remote)):

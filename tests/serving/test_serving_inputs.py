@@ -33,7 +33,8 @@ GROUP = WorkerGroup(1, SETTINGS, STEPS)
         ({"capacity_blocks": 0}, "capacity_blocks"),
         ({"max_running": 65}, "could not decode them all"),
         ({"watermark_frac": 1.0}, "watermark_frac"),
-        ({"visible": "later"}, "visible"),
+        ({"visible": "later"}, "not one of schedule, processed, prompt"),
+        ({"replies": "never"}, "not one of growing, ended"),
     ],
 )
 def test_bad_workers(changed, cause):
@@ -90,6 +91,7 @@ def test_inputs_that_do_not_fit_together():
     follows = replace(at, follows=np.array([1, -1]))
     bad = [
         (replace(requests, output_tokens=np.array([0, 1])), at, fleet, "at least one token"),
+        (replace(requests, output_tokens=np.array([1, 1 << 25])), at, fleet, "at most 16,777,216"),
         (replace(requests, whole_blocks=np.array([1])), at, fleet, "rows"),
         (replace(requests, end_node=np.array([0, 99])), at, fleet, "end_node"),
         (replace(requests, prompt_tokens=np.array([9, 4])), at, fleet, "whole blocks of 2"),

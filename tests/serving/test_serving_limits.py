@@ -197,3 +197,25 @@ def test_who_was_admitted_first_releases_first():
     _, outcome = serve(prompts, [2, 2, 1, 1], [0.0, 0.0, 10.0, 20.0], fleet)
     assert outcome.finish_s[:2].tolist() == [2.0, 2.0]
     assert outcome.hit_tokens.tolist() == [0, 0, 0, 4]
+
+
+def test_a_run_looks_up_between_slices_and_can_be_stopped():
+    """What is called between slices sees the run come on, changes nothing, and may end it."""
+    num = 200_000
+    tree, requests = distinct_requests(num, 1)
+    settings = WorkerSettings(block_size=16, max_batch_tokens=64, max_running=8)
+    fleet = fleet_of(settings, fixed_steps(64, 8, 0.5))
+    arrivals = Arrivals.at(np.arange(num, dtype=np.float64))
+    shares = []
+    looked = simulate_serving(tree, None, requests, arrivals, fleet, shares.append)
+    assert len(shares) >= 2
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < 1
+    plain = simulate_serving(tree, None, requests, arrivals, fleet)
+    np.testing.assert_array_equal(looked.finish_s, plain.finish_s)
+
+    def stop(share):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        simulate_serving(tree, None, requests, arrivals, fleet, stop)

@@ -50,6 +50,7 @@ def of_workers(slow):
         "output_tokens": [w.output for w in slow.workers],
         "evicted_blocks": [w.evicted for w in slow.workers],
         "peak_blocks": [w.peak for w in slow.workers],
+        "longest_queue": [w.longest for w in slow.workers],
         "num_preemptions": [w.preemptions for w in slow.workers],
         "waiting_integral": [w.integrals[0] for w in slow.workers],
         "running_integral": [w.integrals[1] for w in slow.workers],
@@ -79,6 +80,9 @@ def compare(case):
     assert [ENDINGS[code] for code in outcome.ending] == [job.out["ending"] for job in slow.jobs]
     for name, column in of_workers(slow).items():
         np.testing.assert_array_equal(getattr(outcome.per_worker, name), column, err_msg=name)
+    for name, times in (("queue_time_s", slow.queue_time), ("use_time_s", slow.use_time)):
+        column = getattr(outcome, name)
+        assert {i: column[i] for i in np.flatnonzero(column)} == times, name
     kept, interval = samples_of(slow)
     samples = outcome.samples
     assert interval == samples.interval_s
@@ -105,6 +109,13 @@ def compare(case):
 @given(st.integers(0, 2**40))
 def test_every_figure_is_that_of_the_rules(seed):
     compare(random_case(seed))
+
+
+@pytest.mark.parametrize("router", ["dynamo", "dynamo:cost_block=1,prefill_scale=0", "hitpath"])
+def test_what_is_active_is_counted_as_the_rules_say(router):
+    """Routers whose choice hangs on the distinct blocks of the requests in flight."""
+    for seed in range(100):
+        compare(random_case(seed, router))
 
 
 def test_the_cases_reach_everything():

@@ -72,6 +72,9 @@ def test_options_go_over_the_file(call):
     assert (group["count"], group["capacity_tokens"], group["block_size"]) == (3, 200_000, 32)
     assert (group["max_batch_tokens"], group["max_running"]) == (4096, 99)
     assert (group["engine"], group["visible"]) == ("sglang", "processed")
+    assert (group["replies"], group["mixed"]) == ("ended", False)
+    assert group["free_copies"]
+    assert group["late_results"]
     router = document["fleet"]["router"]
     assert (router["index_lag_s"], router["index_loss_frac"]) == (0.5, 0.25)
     assert (router["scrape_interval_s"], router["scrape_age_s"]) == (0.1, 0.2)

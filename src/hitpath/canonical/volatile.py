@@ -33,7 +33,23 @@ _NOT_NOW = re.compile(
     r"effective|open(?:s|ing)?|hours|daily|every|valid|departs?|arriv\w*|established|founded|"
     r"published)\b|[(`«“])"
 )
+_ROOT = re.compile(
+    r"time|date|now|current|today|tonight|clock|generated|stamped|it is|as of|start|requested at|"
+    r"heute|jetzt|aktuell|uhrzeit|datum|aujourd|heure|hoy|ora|fecha|oggi|data|hoje|"
+    r"сегодня|сейчас|дата|время|今|现|現|当前|當前|日期|日時|时间|時|오늘|현재|날짜|시간|"
+    r"[\u017f\u0130\u0131\u212a\u1c80-\u1c88]"  # other forms of letters, which count as they
+)
+"""One stands in whatever _NOW matches, in small letters."""
+_TOKEN = re.compile(r"\d++(?:(?=[^\s\d]|\s(?:[^\W\d_]|[/%]))|(?<=\d{8}))|[^\W\d_]+")
+"""Of runs of digits (clocks.TOKEN) those that more follows, and long ones: others are nothing."""
 _LOOK_BACK = 48
+_EDGE = 4
+"""Characters on each side of a time that is alone on its line."""
+_LONGEST_COUNT = 80
+"""From the word of a counter to its first digit at most."""
+_DIGIT = re.compile(r"\d")
+_COUNTED_UNIT = re.compile(r"[ ]?(?:[acimrstACIMRST/%]|[^\x00-\x7f])|[,.]")
+"""What follows the digits of a counted unit: its first letter, a share, or more digits."""
 _RUN = re.compile(r"(?<![0-9A-Za-z_-])[0-9A-Za-z_-]{10,160}(?![0-9A-Za-z_-])")
 _SHORTEST_BARE_ID, _SHORTEST_MIXED_ID = 16, 20
 _WORDS = frozenset().union(
@@ -119,10 +135,11 @@ def _is_part(text: str, start: int, stop: int) -> bool:
 
 def _at_tokens(text: str) -> Iterator[Volatile]:
     clock_until = 0
-    for token in clocks.TOKEN.finditer(text):
+    for token in _TOKEN.finditer(text):
         start, word = token.start(), token.group().lower()
         if word[0].isdigit():
-            yield from _counters(text, start, (ids.SURE_AT_DIGIT,), (ids.LOOSE_AT_DIGIT,))
+            if _COUNTED_UNIT.match(text, token.end()):
+                yield from _counters(text, start, (ids.SURE_AT_DIGIT,), (ids.LOOSE_AT_DIGIT,))
         elif word not in _WORDS:
             continue
         else:
@@ -143,7 +160,9 @@ def _at_word(text: str, start: int, word: str) -> Iterator[Volatile]:
         named = ids.NAMED.match(text, start)
         if named and ids.is_random(named["value"]):
             yield Volatile("request_id", *named.span("value"), True)
-    if word in ids.COUNTED_WORDS or word in ids.SAID_WORDS:
+    if (word in ids.COUNTED_WORDS or word in ids.SAID_WORDS) and _DIGIT.search(
+        text, start, start + _LONGEST_COUNT
+    ):
         yield from _counters(text, start, ids.SURE_AT_WORD, ids.LOOSE_AT_WORD)
 
 
@@ -160,6 +179,8 @@ def _counters(
 def _is_now(text: str, start: int) -> bool:
     """Whether the words before it on its line say that this is the time of the request."""
     before = text[max(0, start - _LOOK_BACK) : start].rpartition("\n")[2]
+    if not _ROOT.search(before.lower()):
+        return False  # most have no such word near: that is quickly seen
     behind = 0
     for words in _NOW.finditer(before):
         behind = words.end()
@@ -168,12 +189,14 @@ def _is_now(text: str, start: int) -> bool:
 
 def _is_alone(text: str, clock: re.Match[str]) -> bool:
     """Whether a time with its seconds is all that stands on its line, but for brackets."""
+    start, stop = clock.span()
+    if start > _EDGE and "\n" not in text[start - _EDGE : start]:
+        return False
+    if stop + _EDGE < len(text) and "\n" not in text[stop : stop + _EDGE]:
+        return False
     parts = clock.groupdict()
     if parts.get("second") is None and parts.get("epoch") is None:
         return False
-    start, stop = clock.span()
-    before = text[max(0, start - 4) : start].rpartition("\n")[2]
-    behind = text[stop : stop + 4].partition("\n")[0]
-    at_start = start <= 4 or "\n" in text[start - 4 : start]
-    at_stop = stop + 4 >= len(text) or "\n" in text[stop : stop + 4]
-    return at_start and at_stop and not (before + behind).strip("[]()<>* \r\t")
+    before = text[max(0, start - _EDGE) : start].rpartition("\n")[2]
+    behind = text[stop : stop + _EDGE].partition("\n")[0]
+    return not (before + behind).strip("[]()<>* \r\t")

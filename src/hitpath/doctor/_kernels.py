@@ -71,7 +71,7 @@ def common_symbols(flat: Symbols, offsets: Ints, one: int, other: int) -> int:
 
 @kernel
 def overlap_of(ids: Ints, ends: Ints, stamp: Ints, mark: int, row: int) -> int:
-    """Chunks of a row that the marked one has too."""
+    """Chunks of a row that the marked one has too, each time that they stand there."""
     begin = ends[row - 1] if row else 0
     shared = 0
     for at in range(begin, ends[row]):
@@ -81,84 +81,102 @@ def overlap_of(ids: Ints, ends: Ints, stamp: Ints, mark: int, row: int) -> int:
 
 
 @kernel
+def nearest_of_session(
+    ids: Ints, ends: Ints, stamp: Ints, row: int, recent: Ints, near: int
+) -> tuple[int, int]:
+    """(row, its chunks in common) of the nearest of a session's earlier requests, the latest first
+    in `recent`; (-1, 0) for none. Of the last `near` it is the latest that has at least half as
+    many chunks in common as the best of them: an older one may be nearer, where two forms take
+    turns, and is not what this request goes on from. Those before are looked at where none of these
+    has half of its chunks."""
+    size = ends[row] - (ends[row - 1] if row else 0)
+    scores = np.zeros(len(recent), dtype=np.int64)
+    most, stop = 0, 0
+    while stop < len(recent) and recent[stop] >= 0 and (stop < near or 2 * most < size):
+        score = overlap_of(ids, ends, stamp, row, recent[stop])
+        if score * 10 >= size or size < 8:
+            scores[stop] = score
+            most = max(most, score)
+        stop += 1
+    for k in range(stop):
+        if scores[k] > 0 and 2 * scores[k] >= most:
+            return recent[k], scores[k]
+    return -1, 0
+
+
+@kernel
+def nearest_of_all(
+    ids: Ints, ends: Ints, stamp: Ints, row: int, last: Ints, votes: Ints, touched: Ints
+) -> tuple[int, int]:
+    """(row, its chunks in common) of the four in which most chunks were seen last; (-1, 0) for
+    none. votes is all 0 before and after."""
+    num_touched = 0
+    for at in range(ends[row - 1] if row else 0, ends[row]):
+        other = last[ids[at]]
+        if other >= 0:
+            if votes[other] == 0:
+                touched[num_touched] = other
+                num_touched += 1
+            votes[other] += 1
+    best, best_shared = -1, 0
+    for _ in range(4):
+        top, most_votes = -1, 0
+        for k in range(num_touched):
+            other = touched[k]
+            num = votes[other]
+            if num > 0 and (num > most_votes or (num == most_votes and other > top)):
+                top, most_votes = other, num
+        if top < 0:
+            break
+        score = overlap_of(ids, ends, stamp, row, top)
+        if score > best_shared or (score == best_shared and top > best):
+            best, best_shared = top, score
+        votes[top] = 0
+    for k in range(num_touched):
+        votes[touched[k]] = 0
+    return best, best_shared
+
+
+@kernel
 def find_nearest(
     ids: Ints,
     ends: Ints,
     num_ids: int,
-    flat: Symbols,
-    offsets: Ints,
     session: Ints,
     num_sessions: int,
-    most_back: int,
-    closer: int,
+    backs: tuple[int, int],
     nearest: Ints,
     in_session: NDArray[np.bool_],
     shared: Ints,
+    elsewhere: Ints,
 ) -> None:
-    """The nearest earlier relative of every row, -1 for none; shared: its chunks in common.
-
-    Of the same session: one of its last `most_back` requests that has at least half as many chunks
-    in common as the best of them; the latest, unless an earlier one shares `closer` symbols more.
-    Else of all: those that most chunks were seen in last, the one with most chunks in common.
-    """
+    """The nearest earlier relative of every row, -1 for none; shared: its chunks in common. backs:
+    of how many requests of the session, and of how many where those have nothing in common; else of
+    all requests. elsewhere: of all requests, where that of the session shares less than half."""
     num_rows = len(ends)
     last = np.full(num_ids, -1, dtype=np.int64)
     stamp = np.full(num_ids, -1, dtype=np.int64)
     votes = np.zeros(num_rows, dtype=np.int64)
     touched = np.zeros(num_rows, dtype=np.int64)
-    recent = np.full((num_sessions, most_back), -1, dtype=np.int64)
-    scores = np.zeros(most_back, dtype=np.int64)
+    recent = np.full((num_sessions, backs[1]), -1, dtype=np.int64)
     for row in range(num_rows):
         begin = ends[row - 1] if row else 0
-        size = ends[row] - begin
         for at in range(begin, ends[row]):
             stamp[ids[at]] = row
         best, best_shared = -1, 0
         code = session[row]
         if code >= 0:
-            most = 0
-            for k in range(most_back):
-                scores[k] = 0
-                if recent[code, k] >= 0:
-                    scores[k] = overlap_of(ids, ends, stamp, row, recent[code, k])
-                    most = max(most, scores[k])
-            if most > 0 and (most * 10 >= size or size < 8):
-                best_common = -1
-                for k in range(most_back):  # the latest first
-                    other = recent[code, k]
-                    if other >= 0 and 2 * scores[k] >= most:
-                        common = common_symbols(flat, offsets, row, other)
-                        if best < 0 or common >= best_common + closer:
-                            best, best_shared, best_common = other, scores[k], common
+            best, best_shared = nearest_of_session(ids, ends, stamp, row, recent[code], backs[0])
         in_session[row] = best >= 0
-        if best < 0:
-            num_touched = 0
-            for at in range(begin, ends[row]):
-                other = last[ids[at]]
-                if other >= 0:
-                    if votes[other] == 0:
-                        touched[num_touched] = other
-                        num_touched += 1
-                    votes[other] += 1
-            for _ in range(4):
-                top, most_votes = -1, 0
-                for k in range(num_touched):
-                    other = touched[k]
-                    num = votes[other]
-                    if num > 0 and (num > most_votes or (num == most_votes and other > top)):
-                        top, most_votes = other, num
-                if top < 0:
-                    break
-                score = overlap_of(ids, ends, stamp, row, top)
-                if score > best_shared or (score == best_shared and top > best):
-                    best, best_shared = top, score
-                votes[top] = 0
-            for k in range(num_touched):
-                votes[touched[k]] = 0
-        nearest[row], shared[row] = best, best_shared
+        if 2 * best_shared < ends[row] - begin:
+            other, other_shared = nearest_of_all(ids, ends, stamp, row, last, votes, touched)
+            if best < 0:
+                best, best_shared = other, other_shared
+            elif other != best:
+                elsewhere[row] = other
+        nearest[row], shared[row] = best, min(best_shared, ends[row] - begin)
         for at in range(begin, ends[row]):
             last[ids[at]] = row
         if code >= 0:
-            for k in range(most_back - 1, 0, -1):
-                recent[code, k] = recent[code, k - 1]
+            recent[code, 1:] = recent[code, :-1].copy()
             recent[code, 0] = row

@@ -1,6 +1,7 @@
 """What to do about each kind, in one line that a busy person can act on."""
 
 from hitpath.doctor.change import Kind
+from hitpath.doctor.prompt import ASSISTANT, GLUE
 
 ADVICE: dict[Kind, str] = {
     "clock": "move the time to the end of the last message, or print it by the hour or day",
@@ -30,6 +31,33 @@ ADVICE: dict[Kind, str] = {
     "new_content": "nothing: this is new",
 }
 """Every kind that is not open."""
+KEEP_IDS = "send the ids of calls back as the model gave them"
+MEND_TEMPLATE = (
+    "mend the chat template: turn n should stand in turn n + 1 (hitpath doctor --template)"
+)
+
+
+def advice_of(kind: Kind, segment: str) -> str:
+    """What to do about a kind where it stands."""
+    if kind == "request_id" and segment == ASSISTANT:
+        return KEEP_IDS
+    if kind == "template_flip" and segment == GLUE:
+        return MEND_TEMPLATE
+    return ADVICE[kind]
+
+
+_MEANING = "no rewriting is known to keep the meaning"
+NOT_FIXED: dict[Kind, str] = {
+    "truncated_history": f"{_MEANING}: what was dropped may have had to go",
+    "compacted_history": f"{_MEANING}: what was summed up may have had to go",
+    "edited_message": f"{_MEANING}: the words are others",
+    "moved_block": f"{_MEANING}: the order may matter",
+    "tool_set": f"{_MEANING}: other tools are allowed",
+    "context_changed": "KV of another model, adapter or salt is not the same",
+    "position_shift": f"{_MEANING}: what was dropped may have had to go",
+    "image_encoding": "whether two encodings show one picture is not known from the trace",
+}
+"""Why kinds have no fix that is replayed."""
 
 TITLES: dict[Kind, str] = {
     "clock": "clock or date",

@@ -1,33 +1,26 @@
 """A request against its relative, part by part: every difference, its place and its kind.
 
-Messages are aligned by what they say (clocks and ids masked), so that one that changed stays
-paired with itself and what was dropped, put in between or summed up shows as such. In one session
-whatever was sent before should be sent again; between sessions of an application only the
-instructions and tools should.
+A message that changed is paired with itself (align.py); what was dropped, put in between or summed
+up shows as such. In one session whatever was sent before should be sent again; between sessions of
+an application only the instructions and tools should.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hitpath.canonical.tail import HEADER
+from hitpath.doctor.align import Pair, aligned
 from hitpath.doctor.change import Change, Comparison, NewAt
 from hitpath.doctor.compare_message import first_part, first_path, message_changes
 from hitpath.doctor.compare_tools import compare_tools
 from hitpath.doctor.flat_compare import cut_of_flat
-from hitpath.doctor.history import Gap, kind_of_gap, shortened
+from hitpath.doctor.history import Gap, is_note, kind_of_gap, kind_of_note
 from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Prompt
-from hitpath.doctor.shapes import overlap, words_of
-from hitpath.doctor.textdiff import common_length, equal_runs
-from hitpath.doctor.threads import loose_of
-from hitpath.doctor.words_of_kinds import CONTINUED, MARKER, SUMMARY, THINK
+from hitpath.doctor.textdiff import common_length
+from hitpath.doctor.words_of_kinds import MARKER, THINK
 
 Stretch = tuple[int, int]
-_ALIKE = 0.5
-"""Words in common from which on two messages are one that was edited."""
-_FEW_SHOT_CHARS = 400
-_TELLING_CHARS = 16
-_STABLE = (SYSTEM, TOOLS)
-"""Segments that all sessions of an application should share."""
+_MOST_CHANGES = 1_000
+"""Of one request: it has little in common with its relative then."""
 _NO_EDITS = ("clock", "request_id", "counter", "attribution", "white_space", "hidden_characters",
              "unicode_form", "number_format", "moved_block", "array_order", "key_order", "?id",
              "?number", "tool_order", "tool_set")  # fmt: skip
@@ -37,14 +30,6 @@ _STAMPS = ("clock", "request_id", "counter", "attribution", "white_space", "?id"
 def compare(there: Prompt, here: Prompt, same_session: bool) -> Comparison:
     """Every difference of `here` against the earlier `there`."""
     return _Comparing(there, here, same_session).run()
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """Numbers of messages there and here that are the same one; loosely: not to the letter."""
-
-    there: int
-    here: int
 
 
 class _Comparing:
@@ -70,7 +55,7 @@ class _Comparing:
         self._moved_elsewhere()
         self._windows()
         changes = sorted(self._changes, key=lambda change: (change.start, change.stop))
-        return Comparison(tuple(changes), tuple(_merged(self._kept)), self._new_at)
+        return Comparison(tuple(changes[:_MOST_CHANGES]), tuple(_merged(self._kept)), self._new_at)
 
     def _messages(self) -> None:
         old, new = self._there.messages, self._here.messages
@@ -85,14 +70,17 @@ class _Comparing:
             self._new(same)
             return
         last_a = last_b = same
-        pairs = [p for p in self._pairs(same) if p.there >= 0]
-        for pair in [*pairs, _Pair(len(old), len(new))]:
+        pairs = aligned(self._there, self._here, same, self._same_session)
+        for pair in [*pairs, Pair(len(old), len(new))]:
             if pair.there > last_a or pair.here > last_b:
                 is_tail = pair.there == len(old) and pair.here == len(new)
                 self._gap(Gap(last_a, pair.there, last_b, pair.here, is_tail))
             if pair.there < len(old):
                 self._pair(old[pair.there], new[pair.here])
             last_a, last_b = pair.there + 1, pair.here + 1
+        last = pairs[-1] if pairs and self._same_session else None
+        if last and last.there == len(old) - 1 and last.here < len(new) - 1:
+            self._head(last.here + 1)
 
     def _head(self, number: int) -> None:
         """The head of the earlier prompt's reply, with which the reply should begin now that it is
@@ -135,129 +123,6 @@ class _Comparing:
         if cut.new_at < len(part.text):
             self._new_at = NewAt(part.path, part.segment, cut.new_at, end)
 
-    def _pairs(self, same: int) -> list[_Pair]:
-        """Messages that are the same one, from the first that differs on."""
-        old, new = self._there.messages[same:], self._here.messages[same:]
-        one = [self._exact(self._there, message, -1 - n) for n, message in enumerate(old)]
-        other = [self._exact(self._here, message, n) for n, message in enumerate(new)]
-        found: list[_Pair] = []
-        last_a = last_b = 0
-        for a, b, n in [*equal_runs(one, other), (len(old), len(new), 0)]:
-            found += self._nearly(same, last_a, a, last_b, b)
-            found += [_Pair(same + a + k, same + b + k) for k in range(n)]
-            last_a, last_b = a + n, b + n
-        if self._same_session and self._is_continued():
-            exact = [p for p in found if self._is_kept(p)]
-            return self._without_questions(exact)
-        if self._same_session:
-            return self._without_questions(found)
-        return self._instructions_only(found)
-
-    def _is_continued(self) -> bool:
-        """Whether the dialogue begins with a summary now and did not: what follows is new or is
-        what was kept to the letter."""
-        firsts = [
-            next((p.text_of(m) for m in p.messages if m.segment not in _STABLE), "")
-            for p in (self._there, self._here)
-        ]
-        return bool(CONTINUED.search(firsts[1][:400])) and not CONTINUED.search(firsts[0][:400])
-
-    def _is_kept(self, pair: _Pair) -> bool:
-        old, new = self._there.messages[pair.there], self._here.messages[pair.here]
-        return new.segment in _STABLE or _equal(old, new)
-
-    def _without_questions(self, pairs: list[_Pair]) -> list[_Pair]:
-        """Without the last messages of both: another question is no edit of the one before, unless
-        it is one long template with something stamped into it."""
-        old, new = self._there.messages, self._here.messages
-        last = [p for p in pairs if p == _Pair(len(old) - 1, len(new) - 1)]
-        if not last or new[-1].role not in ("user", "tool", "") or new[-1].segment in _STABLE:
-            return pairs
-        return pairs if self._shares_most_of(last) else pairs[:-1]
-
-    def _instructions_only(self, pairs: list[_Pair]) -> list[_Pair]:
-        """Between sessions: the instructions, and turns that all sessions share (examples); two
-        people's questions may be alike by chance."""
-        new = self._here.messages
-        kept = [p for p in pairs if new[p.here].segment in _STABLE]
-        rest = [p for p in pairs if new[p.here].segment not in _STABLE]
-        size = sum(len(self._here.text_of(new[p.here])) for p in rest)
-        equal = [p for p in rest if _equal(self._there.messages[p.there], new[p.here])]
-        equal_size = sum(len(self._here.text_of(new[p.here])) for p in equal)
-        is_template = size >= _FEW_SHOT_CHARS and (
-            2 * equal_size >= size or self._shares_most_of(rest)
-        )
-        return kept + rest if is_template else kept
-
-    def _shares_most_of(self, pairs: Sequence[_Pair]) -> bool:
-        """Whether messages are one template with something stamped into it."""
-        for pair in pairs:
-            old = self._there.text_of(self._there.messages[pair.there])
-            new = self._here.text_of(self._here.messages[pair.here])
-            if (
-                min(len(old), len(new)) >= _FEW_SHOT_CHARS
-                and overlap(words_of(old), words_of(new)) >= 0.97
-            ):
-                return True
-        return False
-
-    def _nearly(self, same: int, a0: int, a1: int, b0: int, b1: int) -> Iterator[_Pair]:
-        """Within a gap: messages that say the same but for numbers and ids, then those alike."""
-        old = self._there.messages[same + a0 : same + a1]
-        new = self._here.messages[same + b0 : same + b1]
-        one = [self._loose(self._there, message) for message in old]
-        other = [self._loose(self._here, message) for message in new]
-        last_a = last_b = 0
-        for a, b, n in [*equal_runs(one, other), (len(old), len(new), 0)]:
-            yield from self._alike(same, a0 + last_a, a0 + a, b0 + last_b, b0 + b)
-            for k in range(n):
-                yield _Pair(same + a0 + a + k, same + b0 + b + k)
-            last_a, last_b = a + n, b + n
-
-    @staticmethod
-    def _exact(prompt: Prompt, message: Message, number: int) -> tuple[int, int]:
-        """Equal for messages that are the same and long enough to tell: `done` is said often."""
-        is_telling = len(prompt.text_of(message)) >= _TELLING_CHARS
-        return (message.key, 0) if is_telling else (number, 1)
-
-    @staticmethod
-    def _loose(prompt: Prompt, message: Message) -> tuple[str, int]:
-        return message.role, loose_of(prompt, message)
-
-    def _alike(self, same: int, a0: int, a1: int, b0: int, b1: int) -> Iterator[_Pair]:
-        """Within a gap: messages of one role, in order, that have most words in common."""
-        old, new = self._there.messages, self._here.messages
-        b = same + b0
-        for a in range(same + a0, same + a1):
-            text = self._there.words_of(old[a])
-            words = words_of(text)
-            for candidate in range(b, same + b1):
-                if candidate - b > 40:
-                    break
-                if old[a].role != new[candidate].role:
-                    continue
-                other = self._here.words_of(new[candidate])
-                if SUMMARY.search(other[:200]) and not SUMMARY.search(text[:200]):
-                    continue
-                is_system = new[candidate].segment == old[a].segment in _STABLE
-                is_system = is_system or self._answers_the_same_call(old[a], new[candidate])
-                if is_system or overlap(words, words_of(other)) >= _ALIKE or shortened(text, other):
-                    yield _Pair(a, candidate)
-                    b = candidate + 1
-                    break
-
-    def _answers_the_same_call(self, old: Message, new: Message) -> bool:
-        """Whether both are the result of one call of a tool, by its id."""
-        ids = [
-            {
-                part.text
-                for part in prompt.parts[message.begin : message.end]
-                if part.path.endswith(("tool_call_id", "tool_use_id", "call_id"))
-            }
-            for prompt, message in ((self._there, old), (self._here, new))
-        ]
-        return bool(ids[0]) and ids[0] == ids[1]
-
     def _keep(self, message: Message) -> None:
         self._kept.append((self._starts[message.begin], self._starts[message.end]))
 
@@ -291,6 +156,17 @@ class _Comparing:
         first += self._here.parts[part].base
         start = self._starts[part]
         stop = self._starts[new[gap.here_stop - 1].end] if gap.here_stop > gap.here_start else start
+        at_byte = -1
+        if olds and gap.here_start < len(new):  # roles may differ before texts do
+            shown = [
+                prompt.rendered[prompt.starts[m.begin] : prompt.starts[m.end]].decode()
+                for prompt, m in (
+                    (self._there, self._there.messages[gap.there_start]),
+                    (self._here, new[at]),
+                )
+            ]
+            same = shown[0][: common_length(*shown)]
+            at_byte = self._starts[new[at].begin] + len(same.encode())
         detail = f"{len(olds):,} messages gave way to {len(news):,}"
         self._changes.append(
             Change(
@@ -304,6 +180,7 @@ class _Comparing:
                 "\n".join(news)[:200],
                 "",
                 detail,
+                at=at_byte,
             )
         )
 
@@ -320,10 +197,14 @@ class _Comparing:
         if _equal(old, new):
             self._keep(new)
             return
-        if old is self._there.messages[-1] and new is self._here.messages[-1]:
+        are_last = old is self._there.messages[-1] and new is self._here.messages[-1]
+        if are_last or not (self._same_session or new.segment in (SYSTEM, TOOLS)):
             self._template(old, new)
             return
         found = list(message_changes(self._there, old, self._here, new))
+        told = self._here.text_of(new)
+        if is_note(told) and is_note(self._there.text_of(old)):  # it counts what was left out
+            found = [replace(change, kind=kind_of_note(told)) for change in found]
         if old is self._there.messages[-1]:
             found = [c for c in found if not self._is_spent(c, new)]
         self._changes += found
@@ -336,8 +217,8 @@ class _Comparing:
             self._kept.append((at, self._starts[new.end]))
 
     def _template(self, old: Message, new: Message) -> None:
-        """The last messages of both, one long template: what is stamped into it is a defect, the
-        question in it is new."""
+        """The last messages of both, or messages of two sessions, of one long template: what is
+        stamped into it is a defect, the question in it is new."""
         olds = [p for p in self._there.parts[old.begin : old.end] if p.form != "glue"]
         for number in range(new.begin, new.end):
             part, start = self._here.parts[number], self._starts[number]
@@ -347,7 +228,8 @@ class _Comparing:
             cut = cut_of_flat(match.text, part.text, self._same_session)
             at = start
             for c in cut.changes:
-                if c.kind in _NO_EDITS:
+                is_figure = c.kind == "?number" and not self._same_session  # of what was asked
+                if c.kind in _NO_EDITS and not is_figure:
                     begin, end = start + part.offset_of(c.start), start + part.offset_of(c.stop)
                     self._changes.append(
                         Change(c.kind, part.path, part.segment, part.base + c.first, begin, end,

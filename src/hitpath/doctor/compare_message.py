@@ -1,36 +1,51 @@
 """One message as it was and as it is, part by part: texts, blocks of content, calls of tools."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from hitpath.doctor.change import Change
+from hitpath.doctor.change import Change, Kind
 from hitpath.doctor.compare_tools import Place, json_changes
 from hitpath.doctor.history import shortened
 from hitpath.doctor.leaf import leaf_changes
 from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Part, Prompt
-from hitpath.doctor.textdiff import equal_runs
-from hitpath.doctor.words_of_kinds import THINK, THOUGHT
+from hitpath.doctor.shapes import overlap, words_of
+from hitpath.doctor.textdiff import common_length, equal_runs
+from hitpath.doctor.thoughts import are_one_without, thoughts_of
 
 _MESSAGE = re.compile(r"^\w+\[\d+\]")
-_THOUGHTS = ("thinking", "reasoning", "redacted_thinking", "signature", "thought")
+_TYPES = ("text", "input_text", "output_text", "tool_result")
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A part of this message, and where it begins in the prompt."""
+
+    part: Part
+    start: int
 
 
 def message_changes(there: Prompt, old: Message, here: Prompt, new: Message) -> Iterator[Change]:
     """Part by part: parts that are equal are paired, those between them in order."""
     olds = [p for p in there.parts[old.begin : old.end] if p.form != "glue"]
-    numbers = [n for n in range(new.begin, new.end) if here.parts[n].form != "glue"]
-    news = [here.parts[n] for n in numbers]
-    if len(olds) == len(news) > 1 and _same_members(old, olds, new, news):
-        start = here.starts[numbers[0]]
+    news = [
+        _Piece(here.parts[n], here.starts[n])
+        for n in range(new.begin, new.end)
+        if here.parts[n].form != "glue"
+    ]
+    if len(olds) == len(news) > 1 and _same_members(old, olds, new, [p.part for p in news]):
+        start = news[0].start
         yield Change("key_order", new.path, new.segment, 0, start, start, there_path=old.path)
         return
-    one, other = [p.text for p in olds], [p.text for p in news]
+    yield from _reasoning(olds, news, here, new)
+    if len(olds) != len(news):  # a block of text is that text
+        olds = [p for p in olds if not _is_type(p)]
+        news = [p for p in news if not _is_type(p.part)]
+    one, other = [p.text for p in olds], [p.part.text for p in news]
     last_a = last_b = 0
     for a, b, n in [*equal_runs(one, other), (len(olds), len(news), 0)]:
-        yield from _part_gap(
-            olds[last_a:a], news[last_b:b], [here.starts[k] for k in numbers[last_b:b]], here, new
-        )
+        behind = olds[a] if a < len(olds) else None, news[b] if b < len(news) else None
+        yield from _part_gap(olds[last_a:a], news[last_b:b], behind, here, new)
         last_a, last_b = a + n, b + n
 
 
@@ -41,67 +56,109 @@ def _same_members(old: Message, olds: list[Part], new: Message, news: list[Part]
     return one == other and list(one) != list(other)
 
 
+def _is_type(part: Part) -> bool:
+    """Whether a part is what a block of text says of itself."""
+    return part.path.endswith("].type") and part.value in _TYPES
+
+
+def _reasoning(
+    olds: list[Part], news: list[_Piece], here: Prompt, new: Message
+) -> Iterator[Change]:
+    """Reasoning that only one of the two has; it is taken out of the lists."""
+    one = thoughts_of(olds, new.role)
+    other = thoughts_of([p.part for p in news], new.role)
+    texts = {olds[n].text for block in one for n in block}
+    kept = {p.part.text for p in news}
+    gone = [block for block in one if not any(olds[n].text in kept for n in block[:1])]
+    added = [block for block in other if not any(news[n].part.text in texts for n in block[:1])]
+    if len(gone) == len(added):
+        return  # other reasoning in its place is compared as what it is
+    for block in gone if len(gone) > len(added) else []:
+        text = next((olds[n] for n in block if olds[n].form != "json"), olds[block[0]])
+        path = new.path + _MESSAGE.sub("", text.path, count=1)
+        first = first_part(here, new)
+        if "[" in _MESSAGE.sub("", text.path, count=1):
+            path = here.parts[first].path or new.path
+        start = here.starts[first]
+        yield Change("template_flip", path, new.segment, 0, start, start, text.text[:200], "", "",
+                     "reasoning was left out")  # fmt: skip
+    for block in added if len(added) > len(gone) else []:
+        piece = next((news[n] for n in block if news[n].part.form != "json"), news[block[0]])
+        start, stop = piece.start, piece.start + len(piece.part.rendered)
+        yield Change("template_flip", piece.part.path, new.segment, piece.part.base, start, stop,
+                     "", piece.part.text[:200], "", "reasoning was put in")  # fmt: skip
+    if len(gone) > len(added):
+        numbers = {n for block in gone for n in block}
+        olds[:] = [p for n, p in enumerate(olds) if n not in numbers]
+    else:
+        numbers = {n for block in added for n in block}
+        news[:] = [p for n, p in enumerate(news) if n not in numbers]
+
+
 def _part_gap(
-    olds: list[Part], news: list[Part], starts: list[int], here: Prompt, new: Message
+    olds: list[Part],
+    news: list[_Piece],
+    behind: tuple[Part | None, _Piece | None],
+    here: Prompt,
+    new: Message,
 ) -> Iterator[Change]:
-    while len(olds) > len(news) and (at := _thought(olds)) is not None:
-        old = olds.pop(at)
-        start = here.starts[first_part(here, new)]
-        part = here.parts[first_part(here, new)]
-        yield Change("template_flip", part.path or new.path, new.segment, 0, start, start,
-                     old.text[:200], "", "", "reasoning was left out")  # fmt: skip
-    while len(news) > len(olds) and (at := _thought(news)) is not None:
-        part, start = news.pop(at), starts.pop(at)
-        stop = start + len(part.rendered)
-        yield Change("template_flip", part.path, new.segment, part.base, start, stop,
-                     "", part.text[:200], "", "reasoning was put in")  # fmt: skip
-    if len(olds) != len(news):
-        yield from _thoughts_alone(olds, news, starts, here, new)
-    for old, part, start in zip(olds, news, starts, strict=False):
-        yield from _part_changes(old, part, start, new)
-    for part, start in list(zip(news, starts, strict=True))[len(olds) :]:
-        yield Change("edited_message", part.path, new.segment, 0, start, start + len(part.rendered),
-                     "", part.text[:200])  # fmt: skip
-    for old in olds[len(news) :]:
-        start = here.starts[new.end] if not starts else starts[-1]
-        yield Change("edited_message", new.path, new.segment, 0, start, start, old.text[:200], "")
+    """behind: what stands behind the gap on both sides, equal in both."""
+    pairs = _paired([p.text for p in olds], [p.part.text for p in news])
+    for a, b in pairs:
+        yield from _part_changes(olds[a], news[b].part, news[b].start, new)
+    paired = {a for a, _ in pairs}, {b for _, b in pairs}
+    for piece in [p for b, p in enumerate(news) if b not in paired[1]]:
+        part, stop = piece.part, piece.start + len(piece.part.rendered)
+        kind, label = _kind_of_part("", part.text, part.form, new)
+        first = part.base + _shared_head(part, behind[0])
+        yield Change(
+            kind, part.path, new.segment, first, piece.start, stop, "", part.text[:200], label
+        )
+    for number, old in enumerate(olds):
+        if number in paired[0]:
+            continue
+        kind, label = _kind_of_part(old.text, "", old.form, new)
+        now = next((news[b] for a, b in pairs if a > number), behind[1])
+        path, first, start = new.path, 0, here.starts[new.end]
+        if now is not None:  # what stands in its place now
+            path, start = now.part.path, now.start
+            first = now.part.base + _shared_head(old, now.part)
+        yield Change(kind, path, new.segment, first, start, start, old.text[:200], "", label)
 
 
-def _thoughts_alone(
-    olds: list[Part], news: list[Part], starts: list[int], here: Prompt, new: Message
-) -> Iterator[Change]:
-    """Texts that were nothing but reasoning, and that only one of the two has; they are taken out
-    of the lists."""
-    if not news:
-        for old in [part for part in olds if _is_all_thought(part)]:
-            olds.remove(old)
-            start = here.starts[first_part(here, new)]
-            field = _MESSAGE.sub("", old.path, count=1)
-            yield Change("template_flip", new.path + field, new.segment, 0, start, start,
-                         old.text[:200], "", "", "reasoning was left out")  # fmt: skip
-    elif not olds:
-        for number in [n for n, part in enumerate(news) if _is_all_thought(part)][::-1]:
-            part, start = news.pop(number), starts.pop(number)
-            yield Change("template_flip", part.path, new.segment, part.base, start,
-                         start + len(part.rendered), "", part.text[:200], "",
-                         "reasoning was put in")  # fmt: skip
+def _paired(olds: list[str], news: list[str]) -> list[tuple[int, int]]:
+    """Which texts are the same ones: in order, where there are as many; else each of the fewer with
+    the first of the others that it is like, if there is one that leaves enough for the rest."""
+    if len(olds) == len(news):
+        return [(n, n) for n in range(len(olds))]
+    fewer, others = (olds, news) if len(olds) < len(news) else (news, olds)
+    words = [words_of(text) for text in others]
+    found: list[tuple[int, int]] = []
+    at = 0
+    for number, text in enumerate(fewer):
+        last = len(others) - (len(fewer) - number)
+        own = words_of(text)
+        like = (n for n in range(at, last + 1) if overlap(own, words[n]) >= _ALIKE)
+        place = next(like, at)
+        found.append((number, place) if fewer is olds else (place, number))
+        at = place + 1
+    return found
 
 
-def _is_all_thought(part: Part) -> bool:
-    """Whether a text is blocks of reasoning, perhaps empty, and nothing else."""
-    if part.form == "json" or not THINK.search(part.text[:400]):
-        return False
-    return not THOUGHT.sub("", part.text).strip()
+_ALIKE = 0.5
 
 
-def _thought(parts: Sequence[Part]) -> int | None:
-    """The number of a part that is reasoning."""
-    for number, part in enumerate(parts):
-        name = part.path.rpartition(".")[2]
-        kind = part.value.get("type") if isinstance(part.value, dict) else part.text.strip('"')
-        if name.startswith(_THOUGHTS) or str(kind) in _THOUGHTS:
-            return number
-    return None
+def _shared_head(part: Part, other: Part | None) -> int:
+    """Characters that two texts begin with."""
+    if other is None or "json" in (part.form, other.form):
+        return 0
+    return common_length(part.text, other.text)
+
+
+def _kind_of_part(old: str, here: str, form: str, message: Message) -> tuple[Kind, str]:
+    """(kind, label) of a part of which the other side has nothing."""
+    found = leaf_changes(old, here, message.role) if form != "json" else []
+    return (found[0].kind, found[0].label) if found else ("edited_message", "")
 
 
 def _part_changes(old: Part, part: Part, start: int, message: Message) -> Iterator[Change]:
@@ -115,12 +172,14 @@ def _part_changes(old: Part, part: Part, start: int, message: Message) -> Iterat
                 Place(part.path, old.path, message.segment, message.role), start,
             )  # fmt: skip
         return
+    if message.role == "assistant" and are_one_without(old.text, part.text):
+        first = common_length(old.text, part.text)
+        yield _whole_change("template_flip", old, part, first, start, message)
+        return
     cut = shortened(old.text, part.text)
     if cut is not None and message.segment not in (SYSTEM, TOOLS):
         kind, first = cut
-        begin, stop = start + part.offset_of(first), start + len(part.rendered)
-        yield Change(kind, part.path, message.segment, part.base + first, begin, stop,
-                     old.text[first : first + 200], part.text[first : first + 200])  # fmt: skip
+        yield _whole_change(kind, old, part, first, start, message)
         return
     for change in leaf_changes(old.text, part.text, message.role):
         yield Change(
@@ -129,6 +188,17 @@ def _part_changes(old: Part, part: Part, start: int, message: Message) -> Iterat
             change.there[:200], change.here[:200], change.label, change.detail, change.heading,
             start + part.offset_of(change.first),
         )  # fmt: skip
+
+
+def _whole_change(
+    kind: Kind, old: Part, part: Part, first: int, start: int, message: Message
+) -> Change:
+    """From the first character that differs on; what both have at the end is no part of it."""
+    same = common_length(old.text[first:][::-1], part.text[first:][::-1])
+    end = max(first, len(part.text) - same)
+    return Change(kind, part.path, message.segment, part.base + first,
+                  start + part.offset_of(first), start + part.offset_of(end),
+                  old.text[first : first + 200], part.text[first : first + 200])  # fmt: skip
 
 
 def _image_change(old: Part, part: Part, start: int, message: Message) -> Change:

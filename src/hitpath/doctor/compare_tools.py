@@ -67,18 +67,19 @@ def _of_the_set(
     starts = here.starts
     begin = starts[here.tools[0]] - 1 if here.tools else 0
     at = begin + len(texts[1][:first].encode())
-    gone = [name for name in names if name not in other_names]
-    came = [name for name in other_names if name not in names]
+    was, now = set(names), set(other_names)
+    gone = [name for name in names if name not in now]
+    came = {name: None for name in other_names if name not in was}
     if gone or came:
         told = [f"+{name}" for name in came] + [f"-{name}" for name in gone]
         new = [n for n, name in zip(here.tools, other_names, strict=True) if name in came]
         stop = at + sum(starts[n + 1] - starts[n] for n in new)
         yield Change("tool_set", path, TOOLS, first, at, stop, *_shown(texts, first),
                      detail=" ".join(told[:_MOST_SHOWN]), there_path=there_path)  # fmt: skip
-    common = [name for name in names if name in other_names]
-    others = [name for name in other_names if name in names]
+    common = [name for name in names if name in now]
+    others = [name for name in other_names if name in was]
     if common != others:
-        moved = [b for a, b in zip(common, others, strict=True) if a != b]
+        moved = {b for a, b in zip(common, others, strict=True) if a != b}
         size = sum(
             starts[n + 1] - starts[n]
             for n, name in zip(here.tools, other_names, strict=True)

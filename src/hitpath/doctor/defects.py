@@ -7,6 +7,7 @@ what healing the first of two defects gives is the first one's.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ import numpy as np
 from hitpath.doctor.change import Change, Kind
 from hitpath.doctor.diagnose import Finding
 from hitpath.doctor.forms import Forms
-from hitpath.doctor.prompt import TOOLS
+from hitpath.doctor.prompt import SYSTEM, TOOLS
 from hitpath.doctor.resolve import general_path
 from hitpath.traces.table import Ints
 
@@ -128,17 +129,13 @@ def _share(stretches: list[Stretch], changes: Sequence[Change]) -> tuple[list[in
 def _last_before(starts: Sequence[int], at: int) -> int:
     """The last change that begins at or before a byte; of several at one place the first, which is
     healed first."""
-    found = -1
-    for number, start in enumerate(starts):
-        if start > at:
-            break
-        if found < 0 or start != starts[found]:
-            found = number
-    return found
+    behind = bisect_right(starts, at)
+    return bisect_left(starts, starts[behind - 1]) if behind else -1
 
 
 def _next_start(starts: Sequence[int], at: int) -> int:
-    return next((start for start in starts if start > at), 1 << 62)
+    behind = bisect_right(starts, at)
+    return starts[behind] if behind < len(starts) else 1 << 62
 
 
 def gather(findings: Sequence[Finding], costs: Costs) -> list[Defect]:
@@ -149,25 +146,39 @@ def gather(findings: Sequence[Finding], costs: Costs) -> list[Defect]:
         for at, change in enumerate(finding.comparison.changes):
             if change.kind == "new_content":
                 continue
-            key = (application, change.kind, _place(change), _side(change.segment))
+            key = (application, change.kind, _place(change), _side(change))
             groups[key].append((number, at))
     made = [_defect(key[0], places, findings, costs) for key, places in groups.items()]
     return sorted(made, key=lambda d: (-d.tokens_invalidated, -d.num_requests, d.kind, d.json_path))
 
 
 def _place(change: Change) -> str:
-    """The place without what varies: a tool is known by its name, for its number may change."""
+    """The place without what varies: the number of a message, of a call in it, of a tool. Which
+    tools there are, and how their JSON is written, has one reason for all of them."""
     path = general_path(change.json_path)
-    if change.segment == TOOLS and "[" in path:
-        return f"{change.heading} {_TOOL_NUMBER.sub('[*]', path, count=1)}"
-    return path
+    if change.segment == TOOLS:
+        return TOOLS if change.kind in _OF_ALL_TOOLS else _NUMBER.sub("[*]", path, count=1)
+    if change.segment == SYSTEM or "[*]" not in path:
+        return path
+    if change.kind in _OF_MESSAGES:
+        return path.partition("[*]")[0]
+    if path.endswith(_CALL_IDS):
+        return f"{path.partition('[*]')[0]} id"
+    return _NUMBER.sub("[*]", path)
 
 
-_TOOL_NUMBER = re.compile(r"\[\d+\]")
+_NUMBER = re.compile(r"\[\d+\]")
+_OF_ALL_TOOLS = ("tool_set", "tool_order", "key_order", "array_order", "number_format")
+_OF_MESSAGES = ("truncated_history", "compacted_history", "edited_message", "template_flip")
+"""Which messages there are, or what became of one: whatever stands in its place now."""
+_CALL_IDS = (".id", "tool_call_id", "tool_use_id", "call_id")
 
 
-def _side(segment: str) -> str:
-    return "message" if segment.startswith("message") else segment
+def _side(change: Change) -> str:
+    is_message = change.segment.startswith("message")
+    if change.kind in _OF_MESSAGES and change.segment not in (SYSTEM, TOOLS):
+        is_message = True
+    return "message" if is_message else change.segment
 
 
 def _defect(
@@ -182,16 +193,19 @@ def _defect(
     rows = tuple(dict.fromkeys(findings[place[0]].row for place in places))
     paths = Counter(change(place).json_path for place in places)
     path = max(paths, key=lambda p: (paths[p], p))
+    lost = Counter[int]()
+    for place in places:
+        lost[place[0]] += cost(place).invalidated
     at_path = [place for place in places if change(place).json_path == path]
-    best = max(at_path, key=lambda place: (cost(place).invalidated, -place[0]))
+    best = min(at_path, key=lambda place: (-lost[place[0]], place))
     shown, example = change(best), findings[best[0]]
     return Defect(
         kind=shown.kind,
         application=application,
         json_path=path,
         segment=shown.segment,
-        char_offset=min(change(place).char_offset for place in at_path),
-        token_offset=min(change(place).offset for place in at_path),
+        char_offset=shown.char_offset,
+        token_offset=shown.offset,
         num_requests=len(rows),
         tokens_changed=sum(cost(place).changed for place in places),
         tokens_invalidated=sum(cost(place).invalidated for place in places),

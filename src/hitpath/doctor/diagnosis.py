@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from hitpath.doctor.defects import Costs, Defect
 from hitpath.doctor.diagnose import Finding
+from hitpath.doctor.fixed import Fixed
+from hitpath.doctor.forms import place
 from hitpath.doctor.provider import ProviderView
 from hitpath.doctor.relatives import Families
 from hitpath.traces.table import Ints, Trace
@@ -12,9 +14,10 @@ from hitpath.traces.table import Ints, Trace
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What one fix, or all together, would give: hit tokens of a replay less those of the trace as
-    it is, under the same setting. kinds: of the defects that it cures. loss_without_tokens: how
-    much less than all fixes all but this one give; None for all."""
+    """What one fix, or all together, would give: computed tokens (prompt less hit) of the trace as
+    it is less those of a replay, under the same setting; below 0 it costs. kinds: of the defects
+    that it cures. loss_without_tokens: how much less than all fixes all but this one give; None for
+    all. touched: the places (forms.place_of) that it rewrites; None where it works otherwise."""
 
     name: str
     kinds: tuple[str, ...]
@@ -22,11 +25,20 @@ class Proof:
     hit_tokens: int
     prompt_tokens: int
     loss_without_tokens: int | None = None
+    touched: frozenset[str] | None = None
+
+    def reaches(self, defect: Defect) -> bool:
+        """Whether it rewrites the text or JSON where a defect is."""
+        if self.touched is None:
+            return True
+        path = place(defect.json_path, defect.segment)
+        return any(path.startswith(one) or one.startswith(path) for one in self.touched)
 
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """The price of a choice: the hit rate with it, and what it gains (below 0: costs)."""
+    """The price of a choice: the hit rate with it, and the computed tokens that it saves (below 0:
+    costs)."""
 
     choice: str
     name: str
@@ -58,8 +70,9 @@ class Worth:
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
     """Everything about a trace. since: rung 6 of each request; before, after: hit rates, after with
-    all fixes; None where nothing could be replayed. why_no_proof: why not. worth: of what each kind
-    invalidated, where a price was asked for."""
+    all fixes; None where nothing could be replayed. why_no_proof: why not; why_not: of single
+    kinds. worth: of what each kind invalidated, where a price was asked for;
+    fixed: the trace with all fixes, None where none changes it."""
 
     trace: Trace
     families: Families
@@ -71,18 +84,32 @@ class Diagnosis:
     after: float | None
     proofs: tuple[Proof, ...] = ()
     why_no_proof: str = ""
+    why_not: Mapping[str, str] = field(default_factory=dict)
+    fixed: Fixed | None = None
     what_ifs: tuple[WhatIf, ...] = ()
     shared_causes: tuple[SharedCause, ...] = ()
     notes: tuple[str, ...] = ()
     provider: ProviderView | None = None
     worth: Mapping[str, Worth] = field(default_factory=dict)
 
-    def gain_of(self, defect: Defect) -> int | None:
-        """What a replay without this kind gives; None where no fix is known to be safe."""
+    def proof_of(self, defect: Defect) -> Proof | None:
+        """The replay without this kind; None where no fix is known to be safe, or to reach it."""
         for proof in self.proofs:
             if defect.kind in proof.kinds and proof.name != ALL:
-                return proof.gain_tokens
+                return proof if proof.reaches(defect) else None
         return None
+
+    def gain_of(self, defect: Defect) -> int | None:
+        """What that replay gives."""
+        proof = self.proof_of(defect)
+        return None if proof is None else proof.gain_tokens
+
+    def why_no_gain(self, defect: Defect) -> str | None:
+        """Why no gain is known; None where one is."""
+        if self.gain_of(defect) is not None:
+            return None
+        return self.why_not.get(defect.kind) or self.why_no_proof or NOT_REACHED
 
 
 ALL = "all fixes together"
+NOT_REACHED = "the fix that is known does not reach this place"

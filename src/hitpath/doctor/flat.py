@@ -15,6 +15,7 @@ _MARKERS = re.compile(
     r"|<\|(?P<plain>system|user|assistant|tool|tools|developer|observation)\|>\n?"
     r"|<\uff5c(?P<deepseek>User|Assistant)\uff5c>"
     r"|(?P<inst>\[INST\]) ?|(?P<reply>\[/INST\])"
+    r"|(?:^|(?<=\n)|(?<=>))\[(?P<bracket>(?i:system|user|assistant|tool))\] ?"
     r"|(?:^|(?<=\n))(?:### )?(?P<dialogue>System|Human|User|Assistant|AI)(?: ?: ?\n?)"
 )
 _HEAD = re.compile(
@@ -30,6 +31,9 @@ _ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "[inst]": "u
 def flat_prompt(text: str, path: str) -> Prompt:
     """A prompt of one string. All its parts have that string's path."""
     found = list(_MARKERS.finditer(text))
+    of_template = [marker for marker in found if marker.lastgroup != "dialogue"]
+    if len(of_template) >= 2:  # "User:" within is an example that somebody wrote
+        found = of_template
     if len(found) < 2:
         part = Part(path, "message 0", "string", text, 0)
         whole = Message(path, "", "message 0", 0, 1, hash(text))
@@ -52,7 +56,7 @@ class _Cutting:
         if first:
             self._add("system", SYSTEM, 0, 0, first)
         ends = [*(m.start() for m in markers[1:]), len(self._text)]
-        in_head = not first
+        in_head = True
         for number, (marker, end) in enumerate(zip(markers, ends, strict=True)):
             told = marker[marker.lastgroup or 0].casefold()
             role = _ROLES.get(told, told)

@@ -17,7 +17,7 @@ from hitpath.canonical.tail import HEADER
 from hitpath.core import Progress
 from hitpath.doctor.diagnose import Requests
 from hitpath.doctor.image import Image, merged_images
-from hitpath.doctor.prompt import Part, Prompt
+from hitpath.doctor.prompt import SYSTEM, Part, Prompt
 from hitpath.doctor.resolve import general_path
 from hitpath.doctor.steps import NewText, Plan, Steps
 from hitpath.sim.events import symbols_ever_computed
@@ -94,8 +94,11 @@ def make_forms(
     return _gathered(pieces, images, changed)
 
 
-def form_of(prompt: Prompt, steps: Steps) -> tuple[bytes, list[Image], tuple[str, ...]]:
-    """(the canonical prompt, the images of its bytes, the kinds of what changed)."""
+def form_of(
+    prompt: Prompt, steps: Steps, touched: set[str] | None = None
+) -> tuple[bytes, list[Image], tuple[str, ...]]:
+    """(the canonical prompt, the images of its bytes, the kinds of what changed). touched: takes
+    the places (place_of) of the parts that have another form."""
     made: dict[int, NewText] = {}
     source: dict[int, int] = {}
     if prompt.tools:
@@ -108,7 +111,7 @@ def form_of(prompt: Prompt, steps: Steps) -> tuple[bytes, list[Image], tuple[str
     moved: list[str] = []
     at = 0
     starts = prompt.starts
-    target = _target(prompt)
+    target = target_of(prompt)
     for number, part in enumerate(prompt.parts):
         if part.form == "glue":
             new = NewText(
@@ -123,41 +126,61 @@ def form_of(prompt: Prompt, steps: Steps) -> tuple[bytes, list[Image], tuple[str
         kinds.update(dict.fromkeys(new.kinds))
         if new.moved:
             kinds["moved"] = None
+        if touched is not None and (new.kinds or new.moved):
+            touched.add(place_of(part))
         moved += new.moved
         out.append(new.rendered)
         at += len(new.rendered)
         if number == target and moved and steps.appends:
-            block = _block(moved).encode()
+            block = block_of(moved).encode()
             if part.form == "escaped":
-                block = msgspec.json.encode(_block(moved))[1:-1]
+                block = msgspec.json.encode(block_of(moved))[1:-1]
             out.append(block)
             at += len(block)
     return b"".join(out), merged_images(sorted(images)), tuple(kinds)
 
 
-def parts_of_form(prompt: Prompt, steps: Steps) -> Iterator[tuple[Part, Any]]:
+def parts_of_form(
+    prompt: Prompt, steps: Steps, touched: set[str] | None = None
+) -> Iterator[tuple[Part, Any]]:
     """(part, its new string or value) of whatever a canonical prompt has in another form; of tools
-    all, in their new order."""
+    all, in their new order. touched: see form_of."""
     moved: list[str] = []
     if prompt.tools:
         order, tools = steps.tools([prompt.parts[number] for number in prompt.tools])
         for old, new in zip(order, tools, strict=True):
             moved += new.moved
+            if touched is not None and (new.kinds or new.moved):
+                touched.add(place_of(prompt.parts[prompt.tools[old]]))
             yield prompt.parts[prompt.tools[old]], msgspec.json.decode(new.rendered)
-    target = _target(prompt)
+    target = target_of(prompt)
     for number, part in enumerate(prompt.parts):
         if part.form == "glue" or number in prompt.tools:
             continue
         new = steps.part(part, general_path(part.path))
         moved += new.moved
+        if touched is not None and (new.kinds or new.moved):
+            touched.add(place_of(part))
         value = _value_of(part, new)
+        is_new = new.rendered != part.rendered  # by its bytes: equal objects differ in their order
         if number == target and moved and isinstance(value, str):
-            value += _block(moved)
-        if value != (part.value if part.form == "json" else part.text):
+            value += block_of(moved)
+            is_new = True
+        if is_new:
             yield part, value
 
 
-def _block(moved: Sequence[str]) -> str:
+def place_of(part: Part) -> str:
+    """Where a part stands, whatever its numbers are. That of a string ends there."""
+    return place(part.path, part.segment) + ("" if part.form == "json" else "$")
+
+
+def place(json_path: str, segment: str) -> str:
+    """The same of a path within a segment."""
+    return f"{segment == SYSTEM} {general_path(json_path)}"
+
+
+def block_of(moved: Sequence[str]) -> str:
     """What stands at the end of the last message."""
     return "\n".join(("\n", HEADER, *moved))
 
@@ -174,7 +197,7 @@ _SAID = ("content", "text", "value", "prompt", "input")
 """Names of what a person or a tool said, beside names and ids."""
 
 
-def _target(prompt: Prompt) -> int:
+def target_of(prompt: Prompt) -> int:
     """The part at whose end moved text goes: the last string of the last message that the model
     did not write."""
     for number in range(len(prompt.parts) - 1, -1, -1):

@@ -2,19 +2,33 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hitpath.doctor.change import Kind
-from hitpath.doctor.prompt import SYSTEM, TOOLS, Prompt
+from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Prompt
 from hitpath.doctor.shapes import words_of
 from hitpath.doctor.textdiff import common_length
-from hitpath.doctor.words_of_kinds import CLEARED, CONTINUED, SUMMARY
+from hitpath.doctor.words_of_kinds import CLEARED, CONTINUED, SUMMARY, THINK
 
 _LEAST_CUT = 20
 _LEAST_SHARED = 0.3
 _LONGEST_END = 32
-_NOTE = re.compile(r"\s*[\[(<*][^\n]{6,200}[\])>*]\s*")
-"""A note in brackets that stands for a text, even for one that was shorter."""
+_LONGEST_NOTE, _LONGEST_LINE = 300, 200
+_NOTE = re.compile(
+    r"\s*(?:[\[(<*][^\n]{6,200}[\])>*]|(?:\.\.\.|\u2026|---?|\*\*\*?|#)[^\n]{6,200}"
+    r"|(?i:(?:some|all|the)?\s?(?:\d+ )?(?:earlier|older|previous|prior|past|old|omitted|truncated)"
+    r" [^\n]{6,200}))\s*"
+)
+"""A note that stands for a text, even for one that was shorter: in brackets, or about what is older
+than itself."""
+_CUT = re.compile(
+    r"\s*(?:\.\.\.|\u2026|[\[(<]|---|\*\*\*)[^\n]{0,160}(?:\.\.\.|\u2026|[\])>]|---|\*\*\*)\s*"
+)
+"""A note behind the beginning of a text that was cut, whatever it says."""
+_SUMMED_UP = re.compile(
+    r"(?i)summ(?:ar|ed up)|compact|condens|recap|abridg|digest|folded|zusammenfass|r\u00e9sum"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,30 +43,54 @@ class Gap:
     is_tail: bool
 
 
+def is_note(text: str) -> bool:
+    """Whether a text says no more than that another one was left out."""
+    text = text.removeprefix(_TYPE_OF_BLOCK)
+    return (
+        len(text) <= _LONGEST_NOTE
+        and _NOTE.fullmatch(text) is not None
+        and CLEARED.search(text) is not None
+    )
+
+
+_TYPE_OF_BLOCK = '"text"\n'
+
+
+def is_composed(text: str) -> bool:
+    """Whether a text begins as one that a program has put together: with a tag, a heading."""
+    return _COMPOSED.match(text) is not None
+
+
+_COMPOSED = re.compile(r"\s*(?:<[A-Za-z][\w:-]{1,40}>|\[[^\]\n]{3,80}\]|#{1,4} )")
+
+
+def kind_of_note(text: str) -> Kind:
+    """What was left out was dropped, unless its note says that it was summed up."""
+    return "compacted_history" if _SUMMED_UP.search(text) else "truncated_history"
+
+
 def kind_of_gap(gap: Gap, there: Prompt, here: Prompt, same_session: bool) -> Kind:
-    """`new_content` where it is no defect: a question that changed, a turn that was added."""
+    """`new_content` where it is no defect: a question that changed, a turn that was added, another
+    end of the dialogue, behind which nothing was sent again."""
     old = there.messages[gap.there_start : gap.there_stop]
     new = here.messages[gap.here_start : gap.here_stop]
-    if gap.is_tail and (not old or not new):
-        return "new_content"
-    if not same_session and gap.is_tail:
-        return "new_content"
     olds, news = [there.text_of(m) for m in old], [here.text_of(m) for m in new]
+    if same_session and news and is_note(news[0]) and not any(map(is_note, olds)):
+        return kind_of_note(news[0])
+    if gap.is_tail and (not same_session or not old or not new):
+        return "new_content"
     if old and new and _is_shift(olds[-1], news[0]):
         return "position_shift"
-    if old and new and _is_summary(olds, news, new[0].role, gap.is_tail):
+    is_question = gap.is_tail and len(new) == 1 and new[0].role not in ("assistant", "system")
+    is_question = is_question and _has_history(here, gap.here_start)
+    if old and new and not is_question and _is_summary(olds, news[:1] if gap.is_tail else news):
         return "compacted_history"
-    if gap.is_tail and _lost_its_beginning(gap, there, here):
-        return "truncated_history"
-    if gap.is_tail and not _has_history(here, gap.here_start):
-        return "new_content"
+    if gap.is_tail and len(old) > 1 and is_composed(news[0]) and not is_composed(olds[0]):
+        return "compacted_history"
     if gap.is_tail:
-        is_question = len(old) == 1 and old[0].role not in ("assistant", "tool")
-        return "new_content" if is_question or len(olds) < len(news) else "edited_message"
-    keys, other_keys = [m.key for m in old], [m.key for m in new]
-    if any(m.key in keys for m in here.messages) or any(
-        m.key in other_keys for m in there.messages
-    ):
+        lost = _lost_its_beginning(gap, there, here)
+        return "truncated_history" if lost else "new_content"
+    if _stand_elsewhere(old, here) or _stand_elsewhere(new, there):
         return "moved_block"
     if old and not new:
         is_reminder = all(m.role in ("system", "developer") for m in old) or all(
@@ -62,6 +100,16 @@ def kind_of_gap(gap: Gap, there: Prompt, here: Prompt, same_session: bool) -> Ki
     if old and new and len(news) < len(olds):
         return "compacted_history"
     return "edited_message"
+
+
+def _stand_elsewhere(messages: Sequence[Message], other: Prompt) -> bool:
+    """Whether most of these messages stand in another prompt too. One question alone may be asked
+    again; one reminder is put where it is wanted."""
+    if len(messages) == 1 and messages[0].role in ("user", "assistant", "tool"):
+        return False
+    keys = {message.key for message in other.messages}
+    known = sum(message.key in keys for message in messages)
+    return known > 0 and 2 * known > len(messages)
 
 
 def _has_history(prompt: Prompt, number: int) -> bool:
@@ -80,19 +128,32 @@ def _lost_its_beginning(gap: Gap, there: Prompt, here: Prompt) -> bool:
 
 
 def _is_shift(old: str, new: str) -> bool:
-    """Whether a message has lost its beginning: a window went on within it."""
-    return _LEAST_CUT <= len(new) <= len(old) - 2 * _LEAST_CUT and old.endswith(new)
+    """Whether a message has lost its beginning: a window went on within it, and within a line;
+    reasoning that is left out stood in a block of its own."""
+    if not (_LEAST_CUT <= len(new) <= len(old) - _LEAST_CUT and old.endswith(new)):
+        return False
+    lost = old[: len(old) - len(new)]
+    return not lost.endswith("\n") and not THINK.search(lost)
 
 
-def _is_summary(olds: list[str], news: list[str], role: str, is_tail: bool) -> bool:
+def goes_on_in(text: str, longer: str) -> bool:
+    """Whether a text stands at the beginning or the end of a longer one."""
+    if not _LEAST_CUT <= len(text) < len(longer):
+        return False
+    return longer.startswith(text) or longer.endswith(text)
+
+
+def _is_summary(olds: list[str], news: list[str]) -> bool:
     """Whether a message tells in short what others said at length."""
     if CONTINUED.search(news[0][:400]) and not CONTINUED.search(olds[0][:400]):
         return True
+    if SUMMARY.search(olds[0][:200]) and SUMMARY.search(news[0][:200]):
+        return True  # told again
     if sum(map(len, news)) >= sum(map(len, olds)) * 1.2:
         return False
     if SUMMARY.search(news[0][:400]):
         return True
-    if len(olds) < 2 or (is_tail and role == "user" and len(news) == 1 and len(news[0]) < 200):
+    if len(olds) < 2:
         return False
     said = set().union(*(words_of(text) for text in olds))
     words = [word for word in words_of(news[0]) if len(word) > 4]
@@ -112,10 +173,30 @@ def _is_json(text: str) -> bool:
     return stop >= len(text) - _LONGEST_END
 
 
+def _is_cut(old: str, new: str) -> bool:
+    """Whether only the beginning of a text is left, and a note in marks behind it."""
+    first = common_length(old, new)
+    gone, note = old[first:], new[first:]
+    if first < _LEAST_CUT or len(gone) < _LEAST_CUT or not _CUT.fullmatch(note):
+        return False
+    if 2 * common_length(gone[::-1], note[::-1]) >= len(note):
+        return False  # it stood there before
+    return not _CUT.fullmatch(gone) and (len(gone) >= len(note) or any(map(str.isdigit, note)))
+
+
+def _is_a_line(text: str, first: int, lost: int) -> bool:
+    """Whether what is gone is one whole line of the text, as a stamp has it."""
+    gone = text[first : first + lost]
+    begins = gone.startswith("\n") or text[:first].endswith("\n")
+    return begins and len(gone) <= _LONGEST_LINE and "\n" not in gone.strip("\n")
+
+
 def shortened(old: str, new: str) -> tuple[Kind, int] | None:
     """(kind, first character that differs) where a text was cut short, or a note stands for it."""
-    if _NOTE.fullmatch(new) and CLEARED.search(new) and not _NOTE.fullmatch(old):
-        return "compacted_history", common_length(old, new)
+    if is_note(new) and not is_note(old):
+        return kind_of_note(new), common_length(old, new)
+    if _is_cut(old, new):
+        return "truncated_history", common_length(old, new)
     if len(new) >= len(old) or len(old) < 2 * _LEAST_CUT or (_is_json(old) and _is_json(new)):
         return None
     first = common_length(old, new)
@@ -126,11 +207,9 @@ def shortened(old: str, new: str) -> tuple[Kind, int] | None:
     if lost < _LEAST_CUT:
         return None
     if not note.strip(" .…\n[]()") or note.strip() in ("...", "…", "[...]", "[…]"):
-        if first >= 0.2 * len(new) and kept >= len(new) - 8 and lost >= 40:
-            return "truncated_history", first
-        if first == 0 and kept == len(new) and len(new) >= _LEAST_CUT:
-            return "position_shift", 0
-        return None
+        if first >= 0.2 * len(new) and kept >= len(new) - 8 and lost >= 2 * _LEAST_CUT:
+            return None if _is_a_line(old, first, lost) else ("truncated_history", first)
+        return ("position_shift", 0) if first == 0 and _is_shift(old, new) else None
     if CLEARED.search(note[:400]) and len(note) <= 400:
         return ("truncated_history" if kept >= 0.2 * len(new) else "compacted_history"), first
     if SUMMARY.search(note[:200]) and lost > 2 * len(note):

@@ -31,7 +31,7 @@ def json_differences(
 ) -> Iterator[JsonDifference]:
     """All of them, outer ones first. Equal values give none, orders count."""
     if len(steps) > _DEPTH:
-        if there != here:
+        if _differ(there, here):
             yield JsonDifference("value", steps, there, here)
     elif isinstance(there, dict) and isinstance(here, dict):
         yield from _of_objects(there, here, steps)
@@ -77,6 +77,24 @@ def _of_arrays(
             yield from json_differences(a, b, (*steps, at))
     else:
         yield JsonDifference("value", steps, there, here)
+
+
+def _differ(there: Any, here: Any) -> bool:
+    """As `!=`, without going down by recursion: values may be as deep as readers take them."""
+    pairs = [(there, here)]
+    while pairs:
+        one, other = pairs.pop()
+        if isinstance(one, dict) and isinstance(other, dict):
+            if list(one) != list(other):
+                return True
+            pairs += zip(one.values(), other.values(), strict=True)
+        elif isinstance(one, list) and isinstance(other, list):
+            if len(one) != len(other):
+                return True
+            pairs += zip(one, other, strict=True)
+        elif not _same_scalar(one, other):
+            return True
+    return False
 
 
 def _same_scalar(there: Any, here: Any) -> bool:

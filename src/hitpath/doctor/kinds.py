@@ -13,17 +13,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
+from hitpath.canonical.id_shapes import is_random
 from hitpath.doctor.change import Kind
+from hitpath.doctor.clock_words import FURTHER, are_counts, is_beside_a_date, is_clock, is_labelled
 from hitpath.doctor.shapes import HIDDEN, Shape, is_id
 from hitpath.doctor.volatile_lines import volatile_in
 from hitpath.doctor.words_of_kinds import (
     ATTRIBUTION,
-    CLOCK_LABEL,
     MARKER,
     TAG,
     THINK,
-    USER,
-    WORD_CLOCK,
 )
 
 _SPACES = "\u00a0\u2007\u202f"
@@ -78,6 +77,12 @@ def of_hidden_characters(d: Difference) -> Kind | None:
     return "hidden_characters" if plain[0] == plain[1] else None
 
 
+def of_grouped_number(d: Difference) -> Kind | None:
+    """A number with spaces between its thousands, and without."""
+    is_grouped = d.shape == "number" and (" " in d.there) != (" " in d.here)
+    return of_number_format(d) if is_grouped else None
+
+
 def of_white_space(d: Difference) -> Kind | None:
     """Spaces, tabs, line ends: equal once all white space is taken out."""
     plain = ["".join(HIDDEN.sub("", text).split()) for text in (d.there, d.here)]
@@ -124,7 +129,11 @@ def numbers_of(text: str) -> set[Decimal]:
 
 
 def of_attribution(d: Difference) -> Kind | None:
-    """A line that says which client sent the request."""
+    """A line that says which client sent the request, not which request it is, nor on which
+    machine or in which folder its user works."""
+    before = d.line_before[-48:] + d.here[:24]
+    if _NAMES_THE_REQUEST.search(before) or _NAMES_THE_USER.match(d.line_before + d.here[:24]):
+        return None
     lines = [d.line(d.here), d.line(d.there)]
     if any(map(ATTRIBUTION.search, lines)):
         return "attribution"
@@ -136,53 +145,37 @@ def of_attribution(d: Difference) -> Kind | None:
     return None
 
 
+_NAMES_THE_REQUEST = re.compile(
+    r"(?i)x-[a-z-]{0,24}(?:request|trace|correlation|session|transaction|span)[a-z-]{0,12}:[^;\n]*$"
+)
+
+
+_NAMES_THE_USER = re.compile(
+    r"(?i)[ \t>*-]{0,8}(?:cwd|pwd|(?:current |primary )?working director(?:y|ies)|host(?:name)?|"
+    r"machine(?: name)?|home)\s?[:=]"
+)
+
+
 def of_clock(d: Difference) -> Kind | None:
     """Times and dates, in digits or words."""
     if d.shape == "clock":
         return "clock"
     sides = [text.strip(" \t\n,.;:()[]-") for text in (d.there, d.here)]
-    if all(side == "" or _is_clock(side) for side in sides) and any(sides):
+    if any(sides) and all(side == "" or is_clock(side) for side in sides):
         return "clock"
-    is_labelled = bool(CLOCK_LABEL.search(d.line_before[-40:]))
-    if is_labelled and all(WORD_CLOCK.fullmatch(side) or _is_clock(side) for side in sides if side):
+    if is_labelled(d.line_before, sides):
         return "clock"
-    if d.shape == "number" and _is_beside_a_date(d):
+    after = d.after.partition("\n")[0]
+    if d.shape == "number" and is_beside_a_date(d.line_before, d.here, after):
         return "clock"
-    if d.shape == "number" and is_labelled and not USER.search(d.line_before[-40:]):
-        return "clock"
-    return None
-
-
-def _is_beside_a_date(d: Difference) -> bool:
-    """Whether a number is the hour, the minute or the day of a date in words: `9 mars, 6 h 44`."""
-    near = d.line_before[-32:] + d.here[:8] + d.after[:16].partition("\n")[0]
-    number = d.here.strip()
-    if len(number) > 4:
-        return False
-    at = len(d.line_before[-32:])
-    return any(match.start() <= at < match.end() for match in _SPOKEN_TIME.finditer(near))
-
-
-_SPOKEN_TIME = re.compile(
-    r"(?i)\d{1,2}\s?(?:h|uhr|hrs?|o'clock)(?:\s?\d{1,2})?(?!\w)"
-    r"|(?<!\w)\d{1,2}\.?\s(?:de\s)?[a-zà-ÿ]{3,12}\.?,?\s(?:de\s)?(?:19|20)\d\d"
-    r"(?:,?\s(?:à|a las|um|at|às|alle|kl\.?)\s\d{1,2}(?:\s?[h:.]\s?\d{1,2})?)?"
-)
-
-
-def _is_clock(text: str) -> bool:
-    """Whether a text is nothing but a clock, or a line that tells one."""
-    for one in volatile_in(text[:400]):
-        if one.kind == "clock" and one.stop - one.start >= min(len(text), 200) * 0.8:
-            return True
-        if one.kind == "clock" and one.is_sure and len(text) <= 120 and "\n" not in text.strip():
-            return True
-    return bool(WORD_CLOCK.fullmatch(text))
+    return "clock" if are_counts(*sides) else None
 
 
 def of_id(d: Difference) -> Kind | None:
     """uuids and ids of letters and digits mixed: whose they are, the trace tells."""
-    if d.shape == "id" or (_is_id(d.there) and _is_id(d.here)):
+    if d.after.startswith("@") and not is_random(d.here):  # an address, and no Message-Id
+        return "?words" if is_instructions(d.role) else None
+    if d.shape == "id" or are_ids(d.there, d.here):
         return "?number" if _only_digits_differ(d.there, d.here) else "?id"
     return None
 
@@ -195,9 +188,12 @@ def of_stamped_line(d: Difference) -> Kind | None:
     kinds = {one.kind for one in volatile_in(sides[0]) if one.is_sure}
     if "request_id" in kinds or any(map(_is_long_id, _WORDS.findall(sides[0]))):
         return "?id"
-    return "?number" if "counter" in kinds else None
+    if "counter" in kinds:
+        return "?number"
+    return "clock" if is_stamp(sides[0]) and _BEGINS_WITH_TIME.match(sides[0]) else None
 
 
+_BEGINS_WITH_TIME = re.compile(r"[\[(<]?\d")
 _WORDS = re.compile(r"[\w-]{1,80}")
 _LONG_ID = 16
 
@@ -213,21 +209,36 @@ def _only_digits_differ(there: str, here: str) -> bool:
     return heads[0] == heads[1] and all(0 < len(number) <= 9 for number in numbers)
 
 
+def are_ids(there: str, here: str) -> bool:
+    """Whether both are; of two long words of one length one tells."""
+    one, other = _is_id(there), _is_id(here)
+    if one and other:
+        return True
+    is_word = len(there) == len(here) >= _LEAST_ALIKE and not re.search(r"\s", there + here)
+    return is_word and (one or other)
+
+
+_LEAST_ALIKE = 12
+
+
 def _is_id(text: str) -> bool:
     text = text.strip()
-    if not text or len(text) > 300:
+    if not text or len(text) > 300 or any(map(str.isspace, text)):
         return False
     for one in volatile_in(text):
         if one.kind == "request_id" and one.stop - one.start >= 0.8 * len(text):
             return True
-    return is_id(text) or (is_id(text.replace("-", "").replace("_", "")) and " " not in text)
+    return is_id(text) or is_id(text.replace("-", "").replace("_", ""))
 
 
 def of_number(d: Difference) -> Kind | None:
     """One number for another: a counter or chance, the trace tells."""
     if d.shape == "number":
         return "?number"
-    both = [re.fullmatch(r"\s*[-+#]?\d[\d.,]{0,30}\s*", text) for text in (d.there, d.here)]
+    both = [
+        re.fullmatch(r"\s*[-+#]?(?:\d[\d.,]{0,30}|0x[0-9A-Fa-f]{1,16})\s*", text)
+        for text in (d.there, d.here)
+    ]
     return "?number" if all(both) else None
 
 
@@ -258,6 +269,24 @@ def of_tool(d: Difference) -> Kind | None:
     return "tool_set" if len(one_sided) == 1 and is_tool_text(one_sided[0]) else None
 
 
+def is_stamp(text: str) -> bool:
+    """Whether a short text is a line that was stamped for one request, and nothing else: a clock,
+    an id, a counter, an attribution, with the words that name it."""
+    text = text.strip()
+    if not text or len(text) > _LONGEST_STAMP or "\n" in text:
+        return False
+    spans = [(x.start, x.stop) for x in volatile_in(text) if x.is_sure or x.kind != "counter"]
+    spans += [x.span() for x in FURTHER.finditer(text)]
+    spans += [x.span() for x in _WORDS.finditer(text) if _is_long_id(x[0])]
+    rest = list(text)
+    for start, stop in spans:
+        rest[start:stop] = " " * (stop - start)
+    return bool(spans) and len("".join(rest).split()) <= _NAMING_WORDS
+
+
+_LONGEST_STAMP, _NAMING_WORDS = 160, 6
+
+
 def is_tool(value: dict[str, object]) -> bool:
     """Whether an object says what a tool is: a name with parameters or a description."""
     inner = value.get("function", value)
@@ -280,16 +309,22 @@ def is_tool_text(text: str) -> bool:
 
 def of_words(d: Difference) -> Kind | None:
     """Other words in instructions or tools: a user's, a sample, an edit; the trace tells."""
-    return "?words" if d.role in ("", "system", "developer", "tools") else None
+    return "?words" if is_instructions(d.role) else None
+
+
+def is_instructions(role: str) -> bool:
+    """Whether what somebody with this role says should be equal in all sessions."""
+    return role in ("", "system", "developer", "tools")
 
 
 RULES: tuple[Rule, ...] = (
     of_image,
     of_hidden_characters,
+    of_grouped_number,
     of_white_space,
     of_attribution,
-    of_number_format,
     of_unicode_form,
+    of_number_format,
     of_clock,
     of_template_flip,
     of_id,

@@ -54,7 +54,7 @@ def _reason(trace: Trace, row: int, other: int | None, rule: ProviderRule) -> tu
     might = int(min(trace.prompt_tokens[other], trace.prompt_tokens[row]))
     lost = might - read
     if lost <= max(_SLACK_TOKENS, int(_SLACK * might)):
-        return "read", 0
+        return "read_before", 0
     if trace.model.of(row) != trace.model.of(other):
         return "other_model_or_host", lost
     if might < rule.least:

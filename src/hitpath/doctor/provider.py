@@ -20,7 +20,7 @@ from hitpath.traces.table import Trace
 
 Reason = Literal[
     "read", "first", "other_model_or_host", "prefix_broke", "below_minimum", "ttl_passed",
-    "no_breakpoint", "breakpoint_missed", "provider_missed", "broke_or_missed",
+    "no_breakpoint", "breakpoint_missed", "provider_missed", "read_before", "broke_or_missed",
 ]  # fmt: skip
 SENTENCES: dict[Reason, str] = {
     "read": "read what could be read",
@@ -32,8 +32,11 @@ SENTENCES: dict[Reason, str] = {
     "no_breakpoint": "no breakpoint (cache_control) in the request",
     "breakpoint_missed": "no stored breakpoint within the look-back",
     "provider_missed": "the provider missed, though the prefix was stable and young",
+    "read_before": "read what the turn before had sent",
     "broke_or_missed": "our prefix broke, or the provider missed: there is no text to tell by",
 }
+NO_MODEL = "a model without a name"
+_MOST_NAMED = 3
 _SLACK = 0.05
 _LEAST_SLACK = 160
 
@@ -42,12 +45,26 @@ _LEAST_SLACK = 160
 class ProviderView:
     """requests: how many for each reason; tokens: that they might have read more, in the provider's
     tokens; reasons: of each row that reports; not_told: rows without usage or of a model whose
-    provider is not known."""
+    provider is not known; unknown: of those that report the models, with how many each."""
 
     requests: dict[Reason, int]
     tokens: dict[Reason, int]
     reasons: dict[int, Reason] = field(repr=False)
     not_told: int = 0
+    unknown: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def note(self) -> str | None:
+        """What is reported and cannot be judged."""
+        if not self.unknown:
+            return None
+        names = ", ".join(list(self.unknown)[:_MOST_NAMED])
+        more = ", ..." if len(self.unknown) > _MOST_NAMED else ""
+        num = sum(self.unknown.values())
+        return (
+            f"{num:,} {'request reports' if num == 1 else 'requests report'} what was read; the "
+            f"provider of {names}{more} is not known"
+        )
 
     def check(self) -> None:
         """Every request that tells has one reason."""
@@ -61,18 +78,22 @@ def provider_view(
     reasons: dict[int, Reason] = {}
     tokens: Counter[Reason] = Counter()
     not_told = 0
+    unknown: Counter[str] = Counter()
     for finding in findings:
         usage = _usage(trace, finding.row)
-        rule = rule_of(trace.model.of(finding.row))
+        model = trace.model.of(finding.row)
+        rule = rule_of(model)
         if usage is None or rule is None:
             not_told += 1
+            unknown.update([model or NO_MODEL] if usage is not None else [])
             continue
         reason, lost = _reason(trace, requests, finding, rule, *usage)
         reasons[finding.row] = reason
         tokens[reason] += lost
-    if not reasons:
+    if not reasons and not unknown:
         return None
-    view = ProviderView(dict(Counter(reasons.values())), dict(tokens), reasons, not_told)
+    counts = dict(Counter(reasons.values()))
+    view = ProviderView(counts, dict(tokens), reasons, not_told, dict(unknown))
     view.check()
     return view
 

@@ -41,7 +41,7 @@ def rule_of(model: str | None) -> ProviderRule | None:
         )
         return ProviderRule("anthropic", least, 1, 5 * MINUTE_S, BreakpointRule(least).lookback)
     if "gemini" in name:
-        return _of_prefixes("gemini", GEMINI_3 if "gemini-3" in name else GEMINI_2_5)
+        return _of_prefixes("gemini", GEMINI_3 if re.search(r"gemini-[3-9]", name) else GEMINI_2_5)
     if "deepseek" in name:
         return _of_prefixes("deepseek", DEEPSEEK_V3)
     if re.search(r"(?:^|[/-])(?:gpt|o[1-9]|chatgpt|codex)", name):

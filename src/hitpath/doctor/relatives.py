@@ -16,7 +16,7 @@ from hitpath.doctor._kernels import common_symbols, fill_chunks, find_nearest, m
 from hitpath.traces.table import Ints, Trace
 
 NONE = -1
-_MOST_BACK = 4
+_BACKS = 4, 16
 _OF_AN_APPLICATION = 0.2
 _BITS_OF_BYTES, _BITS_OF_TOKENS, _BITS_OF_BLOCKS = 6, 5, 0
 
@@ -26,7 +26,8 @@ class Families:
     """One entry a request. nearest: the row of its relative, NONE without one; in_session: whether
     that is of the session that the trace names; common: leading symbols that both share; shared:
     chunks in common, of `size`; application: its number, from 0 in order of appearance, by chunks
-    alone (`doctor.diagnose` looks at instructions and tools too)."""
+    alone (`doctor.choosing` looks at instructions and tools too); elsewhere: the nearest of all,
+    where that of the session shares less than half, else NONE."""
 
     nearest: Ints
     in_session: NDArray[np.bool_]
@@ -34,11 +35,13 @@ class Families:
     shared: Ints
     size: Ints
     application: Ints
+    elsewhere: Ints
 
     def check(self) -> None:
         """A relative is earlier, and of the same application or of none."""
-        rows = np.flatnonzero(self.nearest != NONE)
-        assert np.all(self.nearest[rows] < rows)
+        for others in (self.nearest, self.elsewhere):
+            rows = np.flatnonzero(others != NONE)
+            assert np.all(others[rows] < rows)
         assert np.all(self.shared <= self.size)
         assert np.all(self.common[self.nearest == NONE] == 0)
 
@@ -51,21 +54,19 @@ def find_families(trace: Trace) -> Families:
     num = len(trace)
     nearest, shared = np.full(num, NONE, dtype=np.int64), np.zeros(num, dtype=np.int64)
     in_session = np.zeros(num, dtype=np.bool_)
+    elsewhere = np.full(num, NONE, dtype=np.int64)
     session = np.where(trace.session.codes == ABSENT, NONE, trace.session.codes)
-    closer = 256 if flat.dtype == np.uint8 else 64
     find_nearest(
         ids,
         ends,
         int(ids.max()) + 1 if len(ids) else 0,
-        flat,
-        offsets,
         session,
         len(trace.session.names),
-        _MOST_BACK,
-        closer,
+        _BACKS,
         nearest,
         in_session,
         shared,
+        elsewhere,
     )
     size = np.diff(ends, prepend=0)
     common = np.array(
@@ -74,7 +75,7 @@ def find_families(trace: Trace) -> Families:
         dtype=np.int64,
     )  # fmt: skip
     families = Families(
-        nearest, in_session, common, shared, size, _applications(nearest, shared, size)
+        nearest, in_session, common, shared, size, _applications(nearest, shared, size), elsewhere
     )
     families.check()
     return families
@@ -85,7 +86,7 @@ def _chunks(trace: Trace) -> tuple[NDArray[np.uint64], Ints]:
     flat, offsets = trace.prompts.flat, trace.prompts.offsets
     if flat.dtype == np.uint64:  # blocks are chunks already
         return flat.astype(np.uint64), offsets[1:].copy()
-    bits = _BITS_OF_BYTES if flat.dtype == np.uint8 else _BITS_OF_TOKENS
+    bits = _bits(trace)
     table = np.array([mix(np.uint64(x)) for x in range(256)], dtype=np.uint64)
     ends = np.zeros(len(offsets) - 1, dtype=np.int64)
     room = len(flat) // (1 << bits) * 2 + 2 * len(ends) + 1024
@@ -95,6 +96,13 @@ def _chunks(trace: Trace) -> tuple[NDArray[np.uint64], Ints]:
         if count >= 0:
             return hashes[:count], ends
         room *= 2
+
+
+def _bits(trace: Trace) -> int:
+    """A chunk has 2 to this power symbols on average."""
+    if trace.prompts.flat.dtype == np.uint64:
+        return _BITS_OF_BLOCKS
+    return _BITS_OF_BYTES if trace.prompts.flat.dtype == np.uint8 else _BITS_OF_TOKENS
 
 
 def _applications(nearest: Ints, shared: Ints, size: Ints) -> Ints:

@@ -4,6 +4,7 @@ In bytes the reply is compared as a message. In tokens its ids are compared too:
 and both decode to one text, the text was tokenised again (or merges with what stands before it).
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +14,7 @@ from hitpath.doctor.change import Change, Kind
 from hitpath.doctor.compare_message import message_changes
 from hitpath.doctor.prompt import ASSISTANT, GLUE, Prompt
 from hitpath.doctor.requests import Request
+from hitpath.doctor.splicing import Splicing
 from hitpath.doctor.textdiff import common_length
 from hitpath.traces.table import Symbols
 
@@ -23,6 +25,12 @@ _SEAM_TOKENS = 8
 _LOOKED_AT = ONE_PLACE = 64
 """Ids from a difference on that are looked at as one."""
 _KEPT = ("content", "tool_calls")
+OTHER_IDS = (
+    "the request goes on from the one before, its ids do not: the template writes it otherwise"
+)
+_SHOWN = 200
+_MARKS = re.compile("[\ufdd0\ufdd1]")
+"""By which control tokens are told from text (text/mistral.py)."""
 _BROKEN = "\ufffd"
 """What a decoder gives for half of a character."""
 
@@ -90,7 +98,15 @@ def same_text_change(ids: Ids, decode: Decode) -> Change | None:
         return None
     seams = (ids.prompt_length, len(ids.expected))
     merged = any(_merges_at(seam - ids.common, there, here, decode) for seam in seams)
-    return _change("seam_merge" if merged else "retokenised", ids, old, new)
+    found = _change("seam_merge" if merged else "retokenised", ids, old, new)
+    return replace(found, stop=_end_of_same_text(ids, decode))
+
+
+def _end_of_same_text(ids: Ids, decode: Decode) -> int:
+    """Where the last ids end here that say in another way what was expected."""
+    reader = Splicing(decode, lambda _: ids.own[:0], texts=True, reasoning=False)
+    edits = reader.read(ids.expected[ids.common :], ids.own[ids.common :]).edits
+    return ids.common + (edits[-1].stop if edits else 0)
 
 
 def _windows(ids: Ids) -> tuple[list[int], list[int]]:
@@ -112,7 +128,9 @@ def _merges_at(seam: int, there: Sequence[int], here: Sequence[int], decode: Dec
 
 def _change(kind: Kind, ids: Ids, old: str, new: str) -> Change:
     segment = ASSISTANT if _is_in_reply(ids) else GLUE
-    return Change(kind, _IDS, segment, ids.common, ids.common, ids.common, old[:200], new[:200])
+    old, new = (_MARKS.sub("", text[:_SHOWN]) for text in (old, new))
+    detail = OTHER_IDS if kind == "template_flip" else ""
+    return Change(kind, _IDS, segment, ids.common, ids.common, ids.common, old, new, detail=detail)
 
 
 def _is_in_reply(ids: Ids) -> bool:

@@ -35,13 +35,22 @@ _ROLES = {"human": "user", "gpt": "assistant", "chatgpt": "assistant"}
 @dataclass(frozen=True, slots=True)
 class Request:
     """A row as it was sent. body: the request, raw: its text in the file; replies: messages of the
-    answer, where the row has it; host: what the answer says of who gave it."""
+    answer, where the row has it; host: what the answer says of who gave it; said, tools: what the
+    prompt was built of, empty for one text."""
 
     prompt: Prompt
     body: Any = None
     raw: bytes = b""
     replies: tuple[dict[str, Any], ...] = field(default=())
     host: str | None = None
+    said: tuple[Said, ...] = ()
+    tools: tuple[tuple[str, Any], ...] = ()
+
+
+def built_of(said: Sequence[Said], tools: Sequence[tuple[str, Any]] = (), **known: Any) -> Request:
+    """A chat. tools: (path, tool) each; known: what else is known of the row."""
+    prompt = PromptBuilder().prompt(said, tools)
+    return Request(prompt, said=tuple(said), tools=tuple(tools), **known)
 
 
 def request_of(format_name: str, row: bytes, row_id: str) -> Request | None:
@@ -66,25 +75,24 @@ def _any_body(row: bytes, row_id: str) -> Request | None:
         if name is None:
             return None
         body, raw = value[name], raw_member(row, name)
-    prompt = _chat(body)
-    if prompt is None and isinstance(body.get("prompt"), str):
-        prompt = flat_prompt(body["prompt"], "prompt")
-    if prompt is None:
-        return None
     response = value.get("response")
-    return Request(prompt, body, raw, _replies(response), _host(response))
+    replies, host = _replies(response), _host(response)
+    chat = _chat(body, body=body, raw=raw, replies=replies, host=host)
+    if chat is None and isinstance(body.get("prompt"), str):
+        return Request(flat_prompt(body["prompt"], "prompt"), body, raw, replies, host)
+    return chat
 
 
-def _chat(body: dict[str, Any]) -> Prompt | None:
-    """Tools, system text and instructions, messages: as request_bodies has them."""
+def _chat(of: dict[str, Any], **known: Any) -> Request | None:
+    """Tools, system text and instructions, messages of a body: as request_bodies has them."""
     said = [
-        Said({"role": "system", "content": body[name]}, name, _top_path(body[name], name))
+        Said({"role": "system", "content": of[name]}, name, _top_path(of[name], name))
         for name in ("system", "instructions")
-        if body.get(name) is not None
+        if of.get(name) is not None
     ]
-    told = body.get("input")
-    if isinstance(body.get("messages"), list):
-        said += [Said(m, f"messages[{i}]") for i, m in enumerate(body["messages"])]
+    told = of.get("input")
+    if isinstance(of.get("messages"), list):
+        said += [Said(m, f"messages[{i}]") for i, m in enumerate(of["messages"])]
     elif isinstance(told, str):
         said.append(Said({"role": "user", "content": told}, "input", "input"))
     elif isinstance(told, list):
@@ -94,9 +102,9 @@ def _chat(body: dict[str, Any]) -> Prompt | None:
     tools = [
         (f"{name}[{i}]", tool)
         for name in ("tools", "functions")
-        for i, tool in enumerate(body.get(name) or [])
+        for i, tool in enumerate(of.get(name) or [])
     ]
-    return PromptBuilder().prompt(said, tools)
+    return built_of(said, tools, **known)
 
 
 def _top_path(content: Any, name: str) -> str:
@@ -139,8 +147,8 @@ def _own(row: bytes, row_id: str) -> Request | None:
     reply = value.get("reply")
     replies = ({"role": "assistant", "content": reply},) if isinstance(reply, str) else ()
     if isinstance(value.get("messages"), list):
-        prompt = _chat({name: value.get(name) for name in ("messages", "tools")})
-        return None if prompt is None else Request(prompt, value, row, replies)
+        own = {name: value.get(name) for name in ("messages", "tools")}
+        return _chat(own, body=value, raw=row, replies=replies)
     if isinstance(value.get("prompt"), str):
         return Request(flat_prompt(value["prompt"], "prompt"), value, row, replies)
     return None
@@ -167,7 +175,7 @@ def _sharegpt(row: bytes, row_id: str) -> Request:
         for i, turn in enumerate(turns[:at])
     ]
     replies = ({"role": "assistant", "content": turns[at]["value"]},)
-    return Request(PromptBuilder().prompt(said), value, row, replies)
+    return built_of(said, body=value, raw=row, replies=replies)
 
 
 def _otel(row: bytes, row_id: str) -> Request | None:
@@ -184,7 +192,7 @@ def _otel(row: bytes, row_id: str) -> Request | None:
             said = list(map(Said, call.messages, call.names))
             tools = [(f"gen_ai.tool.definitions[{i}]", t) for i, t in enumerate(call.tools)]
             replies = tuple(call.replies[:1])
-            return Request(PromptBuilder().prompt(said, tools), None, raw, replies)
+            return built_of(said, tools, raw=raw, replies=replies)
     return None
 
 
@@ -217,15 +225,6 @@ def raw_member(text: bytes, step: str | int) -> bytes:
         return bytes(_dict_of_raw.decode(text).get(step, b""))
     except (msgspec.MsgspecError, RecursionError, UnicodeError):
         return b""
-
-
-def raw_at(text: bytes, steps: Sequence[str | int]) -> bytes:
-    """The text at a path."""
-    for step in steps:
-        text = raw_member(text, step)
-        if not text:
-            return b""
-    return text
 
 
 _list_of_raw = msgspec.json.Decoder(list[msgspec.Raw])

@@ -7,36 +7,47 @@ that changed once were edited. Labels (`User:`, `Seed:`, `Turn`) decide where nu
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from hitpath.canonical.id_shapes import is_random
 from hitpath.doctor.change import OPEN, Change, Kind
 from hitpath.doctor.diagnose import Finding
+from hitpath.doctor.open_groups import (
+    Place,
+    Seen,
+    are_drawn_lists,
+    compared,
+    general_path,
+    groups_of,
+    is_one_sided,
+    is_sentence,
+    nearest_words,
+    num_returned,
+    units_of,
+)
 from hitpath.doctor.prompt import TOOLS
 from hitpath.doctor.relatives import NONE
 from hitpath.doctor.words_of_kinds import COUNTED, REQUEST, SAMPLE, TURN, USER
 
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_INDEX = re.compile(r"^(messages|input|conversations)\[\d+\]")
-_SEPARATOR = re.compile(r"[|;,.\t(]\s*")
-_BULLET = re.compile(r"[-*•+]\s|\d{1,3}[.)]\s")
+__all__ = ["general_path", "nearest_words", "resolve"]
+
+_NUMBER = re.compile(r"0x[0-9A-Fa-f]+|\d+(?:[.,]\d+)*")
 _ENDED = re.compile(r"\w \w.*[.?!]\s*$")
-_OFTEN = 0.3
-_RARELY = 0.2
-_SMALL_STEP = 16
+_NAMED = re.compile(rf"{USER.pattern}[\"']?\s?[:=]")
+_PERSON = re.compile(r"[A-ZÀ-Þ][\w'-]+(?: [A-ZÀ-Þ][\w'-]+){1,3}")
+_SENTENCE_END = re.compile(r"[.!?]\s")
+_ANSWERED = re.compile(r"(?i)(?<![a-z])(?:assistant|answer|ai|bot|output|a)\s?[:>]")
+_OFTEN, _RARELY = 0.3, 0.2
+_SMALL_STEP, _LOOKED_AT = 16, 32
 _SHORT = 200
-_NAME_WORDS, _DRAWN = 3, 3
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """One open change: where it is (finding, change), and whether within a session."""
-
-    finding: int
-    change: int
-    same_session: bool
-    told: Change
+_NAME_WORDS, _NAMING_WORDS, _DRAWN = 3, 4, 3
+_MOST_KNOWN = 64
+"""Changes of one request beside which others are looked for."""
+_NEAR, _CLOSE, _BESIDE, _TELLING, _LEAST_LABEL = 400, 100, 40, 2, 4
+_LINE_BEGIN = re.compile(
+    r"(?:^|\n)[ \t]{0,8}([^\w\s]{1,3}(?=\s)|\d{1,3}[.)](?=\s)|\w{1,12}:|<\w{1,20}>)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,47 +58,129 @@ class _Pairs:
     between: int
 
 
+@dataclass(slots=True)
+class _Sample:
+    """What is drawn at one place: lines, how they begin, from where to where they stand."""
+
+    units: set[str] = field(default_factory=set)
+    begins: set[str] = field(default_factory=set)
+    first: int = 1 << 62
+    last: int = 0
+
+    def add(self, seen: Sequence[Seen]) -> None:
+        """What one group shows."""
+        for one in seen:
+            self.units.update(units_of(one.told))
+            self.begins.update(_begins(one.told))
+            self.first = min(self.first, one.told.char_offset)
+            self.last = max(self.last, one.told.char_offset)
+
+    def may_hold(self, change: Change) -> bool:
+        """Whether a change shows a line of it, or is written like its lines: where they stand, or
+        in a way that tells."""
+        begins = _begins(change) & self.begins
+        is_said = any(len(text.split()) > 2 * _NAME_WORDS for text in (change.there, change.here))
+        if self.first <= change.char_offset <= self.last and (begins or is_said):
+            return True
+        is_telling = any(len(begin) >= _TELLING for begin in begins)
+        return is_telling or not self.units.isdisjoint(units_of(change))
+
+
 def resolve(findings: Sequence[Finding]) -> list[Finding]:
     """The findings with every kind decided."""
-    groups: dict[tuple[int, str, str, Kind], list[_Seen]] = defaultdict(list)
     pairs = _count_pairs(findings)
-    for number, finding in enumerate(findings):
-        application = finding.application
-        for at, change in enumerate(finding.comparison.changes):
-            if change.kind in OPEN:
-                key = (application, general_path(change.json_path), _group(change), change.kind)
-                groups[key].append(_Seen(number, at, finding.same_session, change))
     decided: dict[tuple[int, int], Kind] = {}
-    for (application, _, _, kind), seen in groups.items():
-        found = _decide(kind, seen, pairs[application])
-        decided.update({(one.finding, one.change): found for one in seen})
-    _samples_that_moved(findings, decided)
+    samples: dict[Place, _Sample] = defaultdict(_Sample)
+    users: dict[Place, set[str]] = defaultdict(set)
+    for group in groups_of(findings):
+        kind = _decide(group.kind, group.seen, pairs[group.place[0]])
+        decided.update({(one.finding, one.change): kind for one in group.seen})
+        if kind == "random_sample":
+            samples[group.place].add(group.seen)
+        if kind == "per_user_field":
+            users[group.place].update(one.told.label for one in group.seen)
+    for number, finding in enumerate(findings):
+        decided.update(_of_samples(finding, number, samples, decided))
+        decided.update(_of_users(finding, number, users, decided))
     return [_with_kinds(finding, number, decided) for number, finding in enumerate(findings)]
 
 
-def _samples_that_moved(findings: Sequence[Finding], decided: dict[tuple[int, int], Kind]) -> None:
-    """Where lines are sampled, some are drawn again in another order: still a sample."""
-    sampled = {
-        (
-            findings[n].application,
-            general_path(change.json_path),
-            _beginning(change),
+def _of_samples(
+    finding: Finding,
+    number: int,
+    samples: dict[Place, _Sample],
+    decided: dict[tuple[int, int], Kind],
+) -> Iterator[tuple[tuple[int, int], Kind]]:
+    """Where lines are sampled: some are drawn again in another order, and some are seen once only,
+    written like the others or beside them."""
+    changes = finding.comparison.changes
+    drawn = [
+        change for at, change in enumerate(changes) if decided.get((number, at)) == "random_sample"
+    ][:_MOST_KNOWN]
+    for at, change in enumerate(changes):
+        sample = samples.get((finding.application, general_path(change.json_path)))
+        if sample is None:
+            continue
+        if change.kind in ("moved_block", "array_order"):
+            if not sample.units.isdisjoint(units_of(change)):
+                yield (number, at), "random_sample"
+        elif change.kind == "?words":
+            if sample.may_hold(change) or any(_is_beside(change, one) for one in drawn):
+                yield (number, at), "random_sample"
+        elif change.kind in OPEN and any(_touches(change, one) for one in drawn):
+            yield (number, at), "random_sample"
+
+
+def _of_users(
+    finding: Finding,
+    number: int,
+    users: dict[Place, set[str]],
+    decided: dict[tuple[int, int], Kind],
+) -> Iterator[tuple[tuple[int, int], Kind]]:
+    """What changes together with a user's name, beside it, is theirs too; so is the second word of
+    a name of which the first is the same: `I am Ann Lee`, `I am Ann Ruiz`."""
+    changes = finding.comparison.changes
+    known = [c for at, c in enumerate(changes) if decided.get((number, at)) == "per_user_field"]
+    known = known[:_MOST_KNOWN]
+    for at, change in enumerate(changes):
+        if decided.get((number, at)) not in ("edited_message", "tool_set"):
+            continue
+        labels = users.get((finding.application, general_path(change.json_path)), ())
+        is_beside = any(
+            one.json_path == change.json_path and _apart(one, change) <= _BESIDE for one in known
         )
-        for (n, at), kind in decided.items()
-        if kind == "random_sample" and (change := findings[n].comparison.changes[at])
-    }
-    for number, finding in enumerate(findings):
-        application = finding.application
-        for at, change in enumerate(finding.comparison.changes):
-            key = (application, general_path(change.json_path), _beginning(change))
-            if change.kind in ("moved_block", "array_order") and key in sampled and change.heading:
-                decided[number, at] = "random_sample"
+        if is_beside or any(_goes_on(change.label, label) for label in labels):
+            yield (number, at), "per_user_field"
 
 
-def _beginning(change: Change) -> str:
-    """How a line begins: of an item of a list its bullet."""
-    bullet = _BULLET.match(change.heading)
-    return bullet[0] if bullet else change.heading[:4]
+def _goes_on(label: str, known: str) -> bool:
+    """Whether a label is a known one and one word more."""
+    is_longer = len(known) >= _LEAST_LABEL and label.startswith(known) and label != known
+    return is_longer and len(label[len(known) :].split()) == 1
+
+
+def _apart(one: Change, other: Change) -> int:
+    return max(one.start, other.start) - min(one.stop, other.stop)
+
+
+def _is_beside(change: Change, drawn: Change) -> bool:
+    """Whether a change stands near one of a sample, its lines written like those."""
+    apart = _apart(change, drawn)
+    if change.json_path != drawn.json_path or apart > _NEAR:
+        return False
+    is_within = apart <= _CLOSE and not USER.search(change.label[-48:])
+    return is_within or not _begins(change).isdisjoint(_begins(drawn))
+
+
+def _touches(change: Change, drawn: Change) -> bool:
+    """Whether a number is part of a sample: that of its first line."""
+    return change.json_path == drawn.json_path and _apart(change, drawn) <= _TELLING
+
+
+def _begins(change: Change) -> set[str]:
+    """How the lines of a text begin that came or went: `- `, `Q:`, `<question>`."""
+    text = f"{change.there}\n{change.here}"
+    return {re.sub(r"\d+", "0", match[1]) for match in _LINE_BEGIN.finditer(text)}
 
 
 def _count_pairs(findings: Sequence[Finding]) -> dict[int, _Pairs]:
@@ -109,38 +202,19 @@ def _with_kinds(finding: Finding, number: int, decided: dict[tuple[int, int], Ki
     return replace(finding, comparison=replace(finding.comparison, changes=new))
 
 
-def general_path(path: str) -> str:
-    """A path without the number of its message."""
-    return _INDEX.sub(r"\1[*]", path)
-
-
-def nearest_words(label: str) -> str:
-    """The words nearest to a value; before them may stand another value."""
-    parts = [part for part in _SEPARATOR.split(label) if part.strip()]
-    return parts[-1].strip()[-32:] if parts else ""
-
-
-def _group(change: Change) -> str:
-    """What changes of one field have in common: the words right before it, to their colon."""
-    words = nearest_words(change.label)
-    if _is_sentence(words):  # the item before it in a list: the line's beginning tells
-        name, colon, _ = change.heading.partition(":")
-        return name + colon if colon else ""
-    head, colon, _ = (words or change.heading).rpartition(":")
-    return head + colon if colon or not words else words
-
-
-def _is_sentence(words: str) -> bool:
-    """Whether words are said, and are not the name of a field."""
-    return not words.endswith((":", "=", "#", '"', ">")) and len(words.split()) > _NAME_WORDS
-
-
 def _is_name(text: str) -> bool:
     """Whether a text may be whom or what it is for: a capital, a number, an address."""
     return text.strip()[:1].isupper() or any(c.isdigit() or c in "@/" for c in text)
 
 
-def _decide(kind: Kind, seen: list[_Seen], pairs: _Pairs) -> Kind:
+def _decide(kind: Kind, seen: list[Seen], pairs: _Pairs) -> Kind:
+    found = compared(seen)
+    if found is not None:
+        of_values, others = found
+        if of_values in ("clock", "attribution"):
+            return of_values
+        if of_values in OPEN:
+            kind, seen = of_values, seen if of_values == "?words" else others
     if kind == "?id":
         return _id(seen, pairs)
     if kind == "?number":
@@ -148,28 +222,34 @@ def _decide(kind: Kind, seen: list[_Seen], pairs: _Pairs) -> Kind:
     return _words(seen, pairs)
 
 
-def _within(seen: list[_Seen]) -> int:
+def _within(seen: list[Seen]) -> int:
     return sum(one.same_session for one in seen)
 
 
-def _stays_in_session(seen: list[_Seen], pairs: _Pairs) -> bool:
+def _stays_in_session(seen: list[Seen], pairs: _Pairs) -> bool:
     """Whether a value changes between sessions only, as far as there are any."""
     return _within(seen) <= 0.1 * pairs.within and _within(seen) < len(seen)
 
 
-def _labelled(words: re.Pattern[str], seen: list[_Seen]) -> bool:
-    """By the words right before the value, else by the beginning of its line."""
+def _labelled(words: re.Pattern[str], seen: list[Seen]) -> bool:
+    """By the words right before the value, else by the name that begins its line."""
     told = seen[0].told
+    name, colon, _ = told.heading.partition(":")
+    name = name if len(name.split()) <= _NAMING_WORDS else ""
+    for text in (_field(told), name if colon else ""):
+        if USER.search(text) or SAMPLE.search(text) or COUNTED.search(text):
+            return bool(words.search(text))
+    clause = _SENTENCE_END.split(told.label)[-1]
+    return bool(words.search(" ".join(clause.split()[-_NAMING_WORDS:])) or words.search(name))
+
+
+def _field(told: Change) -> str:
+    """The name of a field right before the value, "" for words of a sentence."""
     near = nearest_words(told.label)
-    if _is_sentence(near):
-        near = ""
-    for name in (near, told.heading.partition(":")[0]):
-        if USER.search(name) or SAMPLE.search(name) or COUNTED.search(name):
-            return bool(words.search(name))
-    return bool(words.search(told.label[-48:]) or words.search(told.heading))
+    return "" if is_sentence(near) else near
 
 
-def _id(seen: list[_Seen], pairs: _Pairs) -> Kind:
+def _id(seen: list[Seen], pairs: _Pairs) -> Kind:
     stays = _stays_in_session(seen, pairs)
     near = nearest_words(seen[0].told.label)
     if REQUEST.search(near) and not (USER.search(near) or SAMPLE.search(near)):
@@ -178,15 +258,18 @@ def _id(seen: list[_Seen], pairs: _Pairs) -> Kind:
         return "per_user_field"
     if _labelled(SAMPLE, seen):
         return "random_sample"
-    told = seen[0].told
-    said = f"{told.there} {told.here}"
-    random = any(map(is_random, re.split(r"[\s'\"<>=:]+", said))) or bool(
-        REQUEST.search(f"{told.label[-48:]} {said}")
-    )
+    random = any(map(_is_random, seen[:_LOOKED_AT]))
     return "per_user_field" if stays and pairs.within and not random else "request_id"
 
 
-def _number(seen: list[_Seen], pairs: _Pairs) -> Kind:
+def _is_random(one: Seen) -> bool:
+    """Whether an id says nothing, or says that it is a request's."""
+    said = f"{one.told.there} {one.told.here}"
+    words = re.split(r"[\s'\"<>=:]+", said)
+    return any(map(is_random, words)) or bool(REQUEST.search(f"{one.told.label[-48:]} {said}"))
+
+
+def _number(seen: list[Seen], pairs: _Pairs) -> Kind:
     steps = [step for one in seen if (step := _step(one.told)) is not None]
     rising = sum(step > 0 for step in steps)
     one_way = bool(steps) and max(rising, len(steps) - rising) >= 0.9 * len(steps)
@@ -209,48 +292,91 @@ def _step(change: Change) -> float | None:
     if not old or not new:
         return None
     values = [
-        float(a.replace(",", "")) - float(b.replace(",", ""))
+        _value(a) - _value(b)
         for a, b in zip(new, old, strict=False)
         if a.count(".") < 2 and b.count(".") < 2 and len(a) < 30 and len(b) < 30
     ]
     return next((value for value in values if value), None)
 
 
-def _is_one_sided(change: Change) -> bool:
-    """A line that one of the two lacks."""
-    return not change.there.strip() or not change.here.strip()
+def _value(number: str) -> float:
+    if number.startswith("0x"):
+        return float(int(number, 16))
+    return float(number.replace(",", ""))
 
 
-def _words(seen: list[_Seen], pairs: _Pairs) -> Kind:
+def _words(seen: list[Seen], pairs: _Pairs) -> Kind:
     edited: Kind = "tool_set" if seen[0].told.segment == TOOLS else "edited_message"
-    within = _within(seen)
-    between = len(seen) - within
     values = {text for one in seen for text in (one.told.there, one.told.here) if text.strip()}
-    if len(values) > 1 and all(_is_one_sided(one.told) for one in seen):
+    is_user = _labelled(USER, seen) and not _are_turns(seen, values)
+    if len(values) > 1 and all(is_one_sided(one.told) for one in seen):
         if _labelled(SAMPLE, seen):
             return "random_sample"
-        if _labelled(USER, seen):
+        if is_user:
             return "per_user_field"
-    said = [text for text in values if _is_sentence(text.strip()) or _ENDED.search(text)]
-    is_turn = bool(TURN.search(seen[0].told.label))
-    is_said = 2 * len(said) > len(values) and (is_turn or not _labelled(USER, seen))
-    if is_said and len(seen) >= _DRAWN and len(said) >= _DRAWN:
-        return "random_sample"
-    often = within >= max(2, _OFTEN * pairs.within)
-    if _labelled(SAMPLE, seen) and (often or not pairs.within or between >= 2):
-        return "random_sample"
-    if often and pairs.within >= 3:
+    within = _within(seen)
+    is_field = is_user and _field(seen[0].told).rstrip("\"'<").endswith((":", "="))
+    if is_field and all(map(_is_name, values)):
+        return "per_user_field"
+    if within and not is_field and _is_one_edit(seen):
+        return edited
+    if _is_drawn(seen, values, pairs):
         return "random_sample"
     if within > 0.1 * pairs.within and within:
         return edited
-    if between <= _RARELY * pairs.between and pairs.between >= 5 and not _labelled(USER, seen):
+    between = len(seen) - within
+    may_be_user = is_field or (is_user and any(map(_is_name, values)))
+    may_be_user = may_be_user or all(_PERSON.fullmatch(text.strip()) for text in values)
+    if between <= _RARELY * pairs.between and pairs.between >= 5 and not may_be_user:
         return edited
-    if is_said and pairs.within:
+    if within and _are_said(seen, values):
         return "random_sample"
-    is_once = len(seen) == 1 or (len(values) <= 2 and not any(map(_is_name, values)))
-    if is_once and pairs.between > 1 and not _labelled(USER, seen) and between:
+    is_once = len(seen) == 1 and pairs.between > 1
+    is_once = is_once or (len(values) <= 2 and not any(map(_is_name, values)))
+    if is_once and not is_user and between:
         return edited
-    if pairs.within or _labelled(USER, seen):
+    if pairs.within or is_user:
         return "per_user_field"
     is_long = any("\n" in one.told.here.strip() or len(one.told.here) >= _SHORT for one in seen)
     return "random_sample" if is_long else "per_user_field"
+
+
+def _is_one_edit(seen: list[Seen]) -> bool:
+    """Whether one text gave way to one other for good, whenever a session first shows it."""
+    return len({(one.told.there, one.told.here) for one in seen}) == 1
+
+
+def _is_drawn(seen: list[Seen], values: set[str], pairs: _Pairs) -> bool:
+    """Whether texts are drawn anew: they change from turn to turn, many different ones stood there,
+    or some came back after they had gone."""
+    within = _within(seen)
+    often = within >= max(2, _OFTEN * pairs.within)
+    is_sample = _labelled(SAMPLE, seen)
+    if is_sample and (often or not pairs.within or len(seen) - within >= 2):
+        return True
+    if (often and pairs.within >= 3) or are_drawn_lists(seen):
+        return True
+    if not _are_said(seen, values) or len(seen) < _DRAWN:
+        return False
+    if not within and pairs.within >= _DRAWN:  # it stays in a session, as a user's words do
+        return num_returned(seen) > 1
+    num_named = sum(bool(_NAMED.search(x)) and not _ANSWERED.search(x) for x in values)
+    if not within and 2 * num_named >= len(values):
+        return False
+    return num_returned(seen) > 0 or len(values) > _DRAWN
+
+
+def _are_said(seen: list[Seen], values: set[str]) -> bool:
+    """Whether most texts are sentences, and not what a user is called."""
+    said = [text for text in values if len(text.split()) > _NAME_WORDS or _ENDED.search(text)]
+    is_user = _labelled(USER, seen) and not _are_turns(seen, values)
+    return 2 * len(said) > len(values) and not is_user
+
+
+def _are_turns(seen: list[Seen], values: set[str]) -> bool:
+    """Whether `User:` stands before what somebody says in an example, and not before a name."""
+    is_turn = bool(TURN.search(seen[0].told.label))
+    num_said = sum(
+        bool(_ANSWERED.search(text) or (is_turn and _ENDED.search(text))) for text in values
+    )
+    return 2 * num_said > len(values)

@@ -7,27 +7,38 @@ question has the shape of a clock too. All patterns are bounded: time is linear 
 
 import re
 import unicodedata
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from hitpath.doctor.clock_words import FURTHER
 from hitpath.doctor.volatile_lines import volatile_in
 
 Shape = Literal["clock", "id", "number", "space", "hidden", "word", "mark"]
 
 _HIDDEN = (
-    "\u200b-\u200f\u2060-\u2064\u00ad\ufeff\u202a-\u202e\u2066-\u2069\u180e\ufe0e\ufe0f\x00-\x08"
-    "\x0e-\x1f\x7f"
+    "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f"  # controls that end no line
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff"  # Unicode's Default_Ignorable_Code_Point, and marks of annotation
 )
 HIDDEN = re.compile(f"[{_HIDDEN}]")
+_CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_LATIN = f"[^\\W{_CJK}]"
+"""What a number may not touch: in Chinese, Japanese and Korean no space stands beside it."""
+_GROUPED = r"(?<!\w)\d{1,3}(?: \d{3}(?!\d))+(?:[.,]\d{1,24})?"
+_PLAIN = rf"(?<!{_LATIN})\d+(?:[.,'_\u00a0\u202f]\d{{1,24}})*"
 _TOKENS = re.compile(
-    r"(?P<number>(?:(?<!\w)\d+(?:[.,'_\u00a0\u202f]\d{1,24})*|(?<![\w.])\.\d{1,24})"
-    r"(?:[eE][+-]?\d{1,4})?(?!\w))"
-    rf"|(?P<hidden>[{_HIDDEN}])|(?P<space>\s)"
-    r"|(?P<word>\w(?:\w|[\u0300-\u036f])*)|(?P<mark>.)",
+    r"(?P<number>(?<!\w)0x[0-9A-Fa-f]{1,16}(?!\w)"
+    rf"|(?:(?:(?<![\w.)\]])[-+\u2212])?(?:{_GROUPED}|{_PLAIN})|(?<![\w.])\.\d{{1,24}})"
+    rf"(?:[eE][+-]?\d{{1,4}})?(?!{_LATIN}))"
+    r"|(?P<space>\s)"
+    rf"|(?P<word>{_LATIN}(?:{_LATIN}|[\u0300-\u036f])*|[{_CJK}][{_CJK}\u3099\u309a]*)"
+    r"|(?P<mark>.)",
     re.DOTALL,
 )
 _KEYS = {"clock": "\0clock", "id": "\0id", "number": "\0number", "hidden": "\0hidden"}
 _SHAPES: dict[str, Shape] = {"clock": "clock", "request_id": "id"}
-_LEAST_ID = 6
+_LEAST_ID, _LEAST_MIXED = 6, 16
 
 
 class Token(NamedTuple):
@@ -41,18 +52,46 @@ class Token(NamedTuple):
 
 
 def tokens_of(text: str) -> list[Token]:
-    """The whole text in tokens."""
+    """The whole text in tokens. Hidden characters within one are part of it."""
+    if not HIDDEN.search(text):
+        return _tokens_of_seen(text)
+    places = [at for at, character in enumerate(text) if not HIDDEN.match(character)]
     found: list[Token] = []
     at = 0
-    for one in volatile_in(text):
-        shape = _SHAPES.get(one.kind)
-        if shape is None or one.start < at:
-            continue
-        _add_plain(found, text, at, one.start)
-        found.append(Token(one.start, text[one.start : one.stop], shape, _KEYS[shape]))
-        at = one.stop
+    for token in _tokens_of_seen(HIDDEN.sub("", text)):
+        start = places[token.start]
+        _add_hidden(found, text, at, start)
+        at = places[token.start + len(token.text) - 1] + 1
+        found.append(token._replace(start=start, text=text[start:at]))
+    _add_hidden(found, text, at, len(text))
+    return found
+
+
+def _add_hidden(found: list[Token], text: str, begin: int, end: int) -> None:
+    found += [Token(at, text[at], "hidden", _KEYS["hidden"]) for at in range(begin, end)]
+
+
+def _tokens_of_seen(text: str) -> list[Token]:
+    found: list[Token] = []
+    at = 0
+    for start, stop, shape in _shaped(text):
+        if start >= at:
+            _add_plain(found, text, at, start)
+            found.append(Token(start, text[start:stop], shape, _KEYS[shape]))
+            at = stop
     _add_plain(found, text, at, len(text))
     return found
+
+
+def _shaped(text: str) -> list[tuple[int, int, Shape]]:
+    """What is one token though it has several words: clocks and ids."""
+    known: list[tuple[int, int, Shape]] = [
+        (one.start, one.stop, _SHAPES[one.kind]) for one in volatile_in(text) if one.kind in _SHAPES
+    ]
+    further: list[tuple[int, int, Shape]] = [
+        (*one.span(), "clock") for one in FURTHER.finditer(text)
+    ]
+    return sorted(known + further, key=lambda one: (one[0], -one[1])) if further else known
 
 
 def _add_plain(found: list[Token], text: str, begin: int, end: int) -> None:
@@ -77,11 +116,18 @@ _RUN = re.compile(r"\d+")
 
 
 def is_id(word: str) -> bool:
-    """Whether a word is of letters and digits mixed, as ids are."""
+    """Whether a word is of letters and digits mixed, or long and of letters in mixed cases, as ids
+    are."""
     if len(word) < _LEAST_ID or not word.isascii() or not any(map(str.isalpha, word)):
         return False
     num_digits = sum(c.isdigit() for c in word)
-    return 2 <= num_digits < len(word)
+    return num_digits >= 2 or _is_mixed(word.rpartition("_")[2])
+
+
+def _is_mixed(word: str) -> bool:
+    """Whether case changes far more often than at the words of a name."""
+    turns = sum(one.isupper() != other.isupper() for one, other in pairwise(word))
+    return len(word) >= _LEAST_MIXED and 3 * turns >= len(word)
 
 
 def loose_key(text: str) -> int:

@@ -6,7 +6,8 @@ words, only its form (white space, Unicode, JSON) is made one.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
@@ -57,13 +58,16 @@ class Plan:
     """steps: which; clock: by this unit instead of to the end; stamps: found in this trace, by the
     general path where they stand; appends: whether what was taken out stands at the prompt's end,
     as a fix must have it, or nowhere, as two prompts are best compared; spaced: general paths where
-    white space was seen to vary, so that all of it is written one way there."""
+    white space was seen to vary, so that all of it is written one way there; reasoning: put back
+    what was left out of histories; reply_ids: put generated ids back (both: fixed.py)."""
 
     steps: frozenset[Step] = frozenset(STEPS)
     clock: ClockUnit | None = None
     stamps: Mapping[str, tuple[Stamp, ...]] = field(default_factory=dict)
     appends: bool = False
     spaced: frozenset[str] = frozenset()
+    reasoning: bool = False
+    reply_ids: bool = False
 
     def only(self, *steps: Step) -> "Plan":
         """The same with these steps alone."""
@@ -206,8 +210,12 @@ class Steps:
         if "clock" in steps and self._plan.clock is not None:
             found = coarsen_clock(text, self._plan.clock)
             text, all_changes = found.value, compose(all_changes, found.changes)
+            stamped = list(self._coarser(text, path, self._plan.clock))
+            text, all_changes = apply_changes(text, stamped), compose(all_changes, stamped)
         taken = self._taken(text, path)
-        moved = tuple(text[c.char_offset : c.char_offset + c.num_chars] for c in taken)
+        moved = tuple(
+            f"{_NAMES[c.kind]}: {text[c.char_offset : c.char_offset + c.num_chars]}" for c in taken
+        )
         return apply_changes(text, taken), compose(all_changes, taken), moved
 
     def _taken(self, text: str, path: str) -> list[Change]:
@@ -218,16 +226,34 @@ class Steps:
             is_coarse = one.kind == "clock" and coarse is not None
             if one.is_sure and one.kind in steps and not is_coarse:
                 found.append(_taken(one.kind, one.start, one.stop))
-        if "stamps" in steps:
+        places = [change.char_offset for change in found]
+        for stamp, start, stop in self._stamped(text, path):
+            is_coarse = stamp.kind == "clock" and coarse is not None
+            at = bisect_right(places, start)
+            is_free = at == 0 or places[at - 1] + found[at - 1].num_chars <= start
+            is_free = is_free and (at == len(places) or stop <= places[at])
+            if is_free and not is_coarse:
+                places.insert(at, start)
+                found.insert(at, _taken(stamp.kind, start, stop))
+        return found
+
+    def _stamped(self, text: str, path: str) -> Iterator[tuple[Stamp, int, int]]:
+        """(stamp, start, stop) of each value that this trace was seen to stamp there."""
+        if "stamps" in self._plan.steps:
             for stamp in self._plan.stamps.get(path, ()):
                 for match in stamp.pattern.finditer(text):
                     start, stop = match.span("value")
-                    overlaps = any(
-                        c.char_offset < stop and start < c.char_offset + c.num_chars for c in found
-                    )
-                    if stop > start and not overlaps:
-                        found.append(_taken(stamp.kind, start, stop))
-        return sorted(found, key=lambda change: change.char_offset)
+                    if stop > start:
+                        yield stamp, start, stop
+
+    def _coarser(self, text: str, path: str, unit: ClockUnit) -> Iterator[Change]:
+        """Stamped clocks by the unit: those that words alone do not make surely a clock."""
+        until = 0
+        for stamp, start, stop in sorted(self._stamped(text, path), key=lambda one: one[1:]):
+            if stamp.kind == "clock" and start >= until:
+                until = stop
+                for change in coarsen_clock(text[start:stop], unit, only_sure=False).changes:
+                    yield replace(change, char_offset=start + change.char_offset)
 
     def _made_tools(self, parts: Sequence[Part]) -> tuple[list[int], list[NewText]]:
         steps = self._plan.steps
@@ -287,8 +313,15 @@ def _unchanged(rendered: bytes) -> NewText:
     return NewText(rendered, (Image(0, 0, len(rendered)),), (), ())
 
 
+_NAMES = {
+    "clock": "clock", "request_id": "id", "counter": "count", "attribution": "attribution",
+    "random_sample": "sample", "per_user_field": "user",
+}  # fmt: skip
+"""What a value is called in its place and at the end of the prompt."""
+
+
 def _taken(kind: str, start: int, stop: int) -> Change:
-    return Change(kind, "", start, stop - start, f"[{kind}: at the end]")
+    return Change(kind, "", start, stop - start, f"[{_NAMES[kind]}: at the end]")
 
 
 def _order_of(changes: Sequence[Change], order: list[int]) -> list[int]:

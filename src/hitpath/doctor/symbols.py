@@ -140,17 +140,22 @@ def _grams(symbols: Symbols) -> NDArray[np.uint64]:
 
 
 def _increasing(runs: list[Run]) -> list[Run]:
-    """The longest of the runs that stand in one order on both sides: the rest has moved."""
+    """The runs that stand in one order on both sides, as long as may be: the rest has moved. Where
+    something gave way to something else between two of them, that speaks against them: a phrase may
+    be said again in new text."""
     order = sorted(runs, key=lambda run: run[1])
     best: list[int] = []
     before: list[int] = []
-    for i, (a, _, n) in enumerate(order):
-        chosen = max(
-            (j for j in range(i) if order[j][0] + order[j][2] <= a),
-            key=lambda j: best[j],
-            default=-1,
-        )
-        best.append(n + (best[chosen] if chosen >= 0 else 0))
+    for i, (a, b, n) in enumerate(order):
+        most, chosen = 0, -1
+        for j in range(i):
+            removed = a - order[j][0] - order[j][2]
+            if removed >= 0:
+                added = b - order[j][1] - order[j][2]
+                score = best[j] - max(0, min(removed, added)) // 2
+                if score > most:
+                    most, chosen = score, j
+        best.append(n + most)
         before.append(chosen)
     if not order:
         return []

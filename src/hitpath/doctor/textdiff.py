@@ -19,6 +19,7 @@ _MOST_CHARS = 400_000
 """Of a stretch without equal lines that is compared token by token."""
 _MOST_HUNKS = 1_000
 """Differences of one text beyond which it is another text."""
+_MOST_SLID = 200
 _LEAST_ALIKE = 0.5
 """Of two stretches: below it one took the other's place as a whole."""
 
@@ -153,7 +154,55 @@ def hunks_of(there: str, here: str) -> list[Hunk]:
     if len(hunks) > _MOST_HUNKS:
         first, last = hunks[0], hunks[-1]
         return [Hunk(first.there_start, last.there_stop, first.start, last.stop)]
-    return hunks
+    return _at_lines(_with_their_space(hunks, there, here), there, here)
+
+
+def _with_their_space(hunks: list[Hunk], there: str, here: str) -> list[Hunk]:
+    """The line end before or behind a line that came or went is part of it."""
+    joined: list[Hunk] = []
+    for hunk in hunks:
+        last = joined[-1] if joined else None
+        if last is not None and last.stop == hunk.start and last.there_stop == hunk.there_start:
+            sides = {_one_side(last), _one_side(hunk)}
+            texts = [
+                there[h.there_start : h.there_stop] + here[h.start : h.stop] for h in (last, hunk)
+            ]
+            if len(sides) == 1 and None not in sides and not all(text.strip() for text in texts):
+                joined[-1] = Hunk(last.there_start, hunk.there_stop, last.start, hunk.stop)
+                continue
+        joined.append(hunk)
+    return joined
+
+
+def _one_side(hunk: Hunk) -> str | None:
+    """On which side alone something stands, if it is on one."""
+    if hunk.start == hunk.stop:
+        return "there"
+    return "here" if hunk.there_start == hunk.there_stop else None
+
+
+def _at_lines(hunks: list[Hunk], there: str, here: str) -> list[Hunk]:
+    """What came or went may often be cut in several ways: `<a>1</a>\\n<` is `<a>1</a>\\n` too. It
+    begins with a line where it can."""
+    placed: list[Hunk] = []
+    for hunk in hunks:
+        side = _one_side(hunk)
+        text, start, stop = (
+            (here, hunk.start, hunk.stop)
+            if side == "here"
+            else (there, hunk.there_start, hunk.there_stop)
+        )
+        least = placed[-1] if placed else Hunk(0, 0, 0, 0)
+        most = min(hunk.start - least.stop, hunk.there_start - least.there_stop, _MOST_SLID)
+        by = 0
+        while by < most and text[start - by - 1] == text[stop - by - 1]:
+            if start == by or text[start - by - 1] == "\n":
+                break
+            by += 1
+        if side and by and (start == by or text[start - by - 1] == "\n"):
+            hunk = Hunk(hunk[0] - by, hunk[1] - by, hunk[2] - by, hunk[3] - by, hunk.shape)
+        placed.append(hunk)
+    return placed
 
 
 def _starts(lines: list[str]) -> list[int]:

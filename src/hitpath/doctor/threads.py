@@ -2,22 +2,20 @@
 words stand in its history."""
 
 import re
-from collections.abc import Iterator
-from typing import Any
 
-from hitpath.canonical.tools import tool_name
-from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Prompt
+from hitpath.doctor.history import is_composed, is_note
+from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Part, Prompt
 from hitpath.doctor.shapes import loose_key, overlap, words_of
-from hitpath.doctor.words_of_kinds import SUMMARY
+from hitpath.doctor.words_of_kinds import MARKER, SUMMARY, TAG
 
 _LEAST_SAID = 16
 """Characters of a message by which two requests are known to be of one conversation."""
-_MOST_BACK = 12
+_MOST_BACK, _MOST_CANDIDATES = 12, 4
 _FEW, _FIRST = 2, 6
 _ALIKE = 0.5
-_OF_ONE_APPLICATION = 0.4
-_OF_ONE_TEMPLATE = 0.2
 _MOST_KEYS = 1 << 20
+_CALL_IDS = ("tool_call_id", "tool_use_id", "call_id")
+_CALLS = ("tool_use", "function", "tool_call", "function_call", "server_tool_use", "mcp_tool_use")
 Key = tuple[str, int]
 
 
@@ -27,35 +25,53 @@ class Threads:
     def __init__(self) -> None:
         self._ended_with: dict[Key, int] = {}
 
-    def continued_by(self, row: int, prompt: Prompt) -> int | None:
-        """The request that this one goes on from, None where none is known; it is remembered."""
-        if prompt.is_flat:
-            return None
-        found: int | None = None
-        looked_at = 0
-        for message in reversed(prompt.messages[:-1]):
-            if message.role in ("assistant", "system", "developer", "tools"):
-                continue
-            key = self._key(prompt, message)
-            found = None if key is None else self._ended_with.get((message.role, message.key))
-            if found is None and key is not None:
-                found = self._ended_with.get(key)
-            looked_at += 1
-            if found is not None or looked_at == _MOST_BACK:
-                break
-        last = self._key(prompt, prompt.messages[-1]) if prompt.messages else None
-        if last is not None and len(self._ended_with) < _MOST_KEYS:
-            self._ended_with[last] = row
-            self._ended_with[last[0], prompt.messages[-1].key] = row
-        return found
+    def continued_by(self, row: int, prompt: Prompt) -> list[int]:
+        """The requests that this one may go on from, the likeliest first: those whose last message
+        stands here last, to the letter or nearly. The request is remembered."""
+        if prompt.is_flat or not prompt.messages:
+            return []
+        said = [
+            m
+            for m in reversed(prompt.messages[:-1])
+            if m.role not in ("assistant", "system", "developer", "tools")
+        ][:_MOST_BACK]
+        found: dict[int, None] = {}
+        sure = [key for message in said for key in _sure_keys(prompt, message)]
+        for key in [*sure, *(key for message in said for key in _keys(prompt, message))]:
+            known = self._ended_with.get(key)
+            if known is not None and len(found) < _MOST_CANDIDATES:
+                found[known] = None
+        if len(self._ended_with) < _MOST_KEYS:
+            keys = _all_keys(prompt, prompt.messages[-1])
+            self._ended_with.update(dict.fromkeys(keys, row))
+        return list(found)
 
-    def _key(self, prompt: Prompt, message: Message) -> Key | None:
-        if len(prompt.text_of(message)) < _LEAST_SAID:
-            return None
-        return message.role, loose_of(prompt, message)
+
+def _sure_keys(prompt: Prompt, message: Message) -> list[Key]:
+    """By what a message is surely known again: its call's id, else its words, where there are
+    enough; a picture among them may be encoded anew. None of a note that stands for more."""
+    ids = call_ids(prompt, message)
+    if ids:
+        return [("id", hash(i)) for i in ids]
+    if not _is_telling(prompt.text_of(message)):
+        return []
+    return [("=", message.key), ("words", hash((message.role, prompt.words_of(message))))]
+
+
+def _keys(prompt: Prompt, message: Message) -> list[Key]:
+    """By what it is likely known again: its words without numbers, of a call all but its id."""
+    text, ids = prompt.text_of(message), call_ids(prompt, message)
+    if not _is_telling(text, sum(map(len, ids))):
+        return []
+    return [(message.role, without_ids(prompt, message) if ids else loose_of(prompt, message))]
+
+
+def _is_telling(text: str, num_id_chars: int = 0) -> bool:
+    return len(text) - num_id_chars >= _LEAST_SAID and not is_note(text)
 
 
 _loose: dict[int, int] = {}
+_ids: dict[int, frozenset[str]] = {}
 
 
 def loose_of(prompt: Prompt, message: Message) -> int:
@@ -64,8 +80,52 @@ def loose_of(prompt: Prompt, message: Message) -> int:
     if known is None:
         if len(_loose) >= _MOST_KEYS:
             _loose.clear()
-        known = _loose[message.key] = loose_key(prompt.words_of(message))
+        known = _loose[message.key] = loose_key(_untagged(prompt.words_of(message)))
     return known
+
+
+def _untagged(text: str) -> str:
+    """Without what a template puts around a message, for the last one perhaps more."""
+    for _ in range(_MOST_TAGS):
+        begin, end = _TAG_BEFORE.match(text), _TAG_BEHIND.search(text, max(0, len(text) - 64))
+        if begin is None and end is None:
+            break
+        text = text[begin.end() if begin else 0 : end.start() if end else len(text)]
+    return text
+
+
+_MOST_TAGS = 3
+_TAG_BEFORE = re.compile(rf"\s*(?:{TAG.pattern}|{MARKER.pattern})")
+_TAG_BEHIND = re.compile(rf"(?:{TAG.pattern}|{MARKER.pattern})\s*\Z")
+
+
+def call_ids(prompt: Prompt, message: Message) -> frozenset[str]:
+    """The ids of the calls of tools that a message makes or answers."""
+    known = _ids.get(message.key)
+    if known is None:
+        if len(_ids) >= _MOST_KEYS:
+            _ids.clear()
+        parts = prompt.parts[message.begin : message.end]
+        known = _ids[message.key] = frozenset(i for part in parts if (i := _call_id(part)))
+    return known
+
+
+def _call_id(part: Part) -> str:
+    if part.path.endswith(_CALL_IDS):
+        return part.text.strip('"')
+    value = part.value
+    if isinstance(value, dict) and (value.get("type") in _CALLS or "function" in value):
+        told = value.get("id") or value.get("call_id")
+        return told if isinstance(told, str) else ""
+    return ""
+
+
+def without_ids(prompt: Prompt, message: Message) -> int:
+    """Equal for messages that are the same to the letter but for the ids of their calls."""
+    text = prompt.text_of(message)
+    for call_id in call_ids(prompt, message):
+        text = text.replace(call_id, "")
+    return hash((message.role, text))
 
 
 def is_one_conversation(there: Prompt, here: Prompt) -> bool:
@@ -75,22 +135,96 @@ def is_one_conversation(there: Prompt, here: Prompt) -> bool:
     said = [
         m for m in there.messages if m.segment not in (SYSTEM, TOOLS) and m.role != "assistant"
     ][-2:]
-    keys = {(m.role, loose_of(there, m)) for m in said if len(there.text_of(m)) >= _LEAST_SAID}
-    if not any((m.role, loose_of(here, m)) in keys for m in here.messages[:-1]):
-        return False
-    olds, news = _said(there), _said(here)
-    if {m.key for m in olds} & {m.key for m in news}:
+    if _asks_the_same(there, here):
         return True
-    return len(olds) <= _FEW and (loose_of(there, olds[0]) == loose_of(here, news[0]))
+    keys = {key for m in said for key in _all_keys(there, m)}
+    known = {key for m in there.messages for key in _all_keys(there, m)}
+    if not any(
+        not keys.isdisjoint(_all_keys(here, m)) and _goes_before(here, number, known)
+        for number, m in enumerate(here.messages[:-1])
+    ):
+        return False
+    olds, news, lead = _beyond_the_beginning(there, here)
+    if not olds:
+        return lead > 0
+    if _share(there, olds, here, news):
+        return True
+    if not news or len(olds) > _FEW:
+        return False
+    loose = {loose_of(here, m) for m in news}
+    is_all = all(loose_of(there, m) in loose for m in olds)
+    return is_all and loose_of(there, olds[0]) == loose_of(here, news[0])
+
+
+def _asks_the_same(there: Prompt, here: Prompt) -> bool:
+    """Whether all that was said there is a question with which the later request begins too, but
+    for a word or two: with the same numbers, of which there is one."""
+    olds, news = _said(there), _said(here)
+    if len(olds) != 1 or not news or olds[0].role != news[0].role:
+        return False
+    texts = there.words_of(olds[0]), here.words_of(news[0])
+    numbers = [_NUMBER.findall(text) for text in texts]
+    if not numbers[0] or numbers[0] != numbers[1]:
+        return False
+    return overlap(words_of(texts[0]), words_of(texts[1])) >= _NEARLY
+
+
+_NUMBER = re.compile(r"\d+")
+_NEARLY = 0.75
+
+
+def _beyond_the_beginning(there: Prompt, here: Prompt) -> tuple[list[Message], list[Message], int]:
+    """What was said there and here behind the messages that both begin with, and how many these
+    are, where another question follows: examples and greetings stand in all dialogues of an
+    application. Where another reply follows, the beginning was said in one dialogue."""
+    olds, news = (
+        [m for m in prompt.messages if m.segment not in (SYSTEM, TOOLS)] for prompt in (there, here)
+    )
+    lead = 0
+    while lead < min(len(olds), len(news)) and olds[lead].key == news[lead].key:
+        lead += 1
+    is_another = all(side[lead].role == "user" for side in (olds, news) if lead < len(side))
+    if 0 < lead < min(len(olds), len(news)) and not is_another:
+        lead = 0
+    return _telling(there, olds[lead:]), _telling(here, news[lead:]), lead
+
+
+def _share(there: Prompt, olds: list[Message], here: Prompt, news: list[Message]) -> bool:
+    """Whether one of these messages is one of those: to the letter, or by the id of its call."""
+    one = {key for m in olds for key in _sure_keys(there, m)}
+    return not one.isdisjoint(key for m in news for key in _sure_keys(here, m))
+
+
+def share_a_message(there: Prompt, here: Prompt) -> bool:
+    """Whether something that was said, and is long enough to be known again, stands in both."""
+    return not {m.key for m in _said(there)}.isdisjoint(m.key for m in _said(here))
+
+
+def _all_keys(prompt: Prompt, message: Message) -> list[Key]:
+    return [*_sure_keys(prompt, message), *_keys(prompt, message)]
+
+
+def _goes_before(here: Prompt, number: int, known: set[Key]) -> bool:
+    """Whether what stands before a message was said there too, or stands for what was: a question
+    may be asked in two conversations."""
+    before = here.messages[number - 1] if number else None
+    if before is None or before.segment in (SYSTEM, TOOLS):
+        return True
+    keys = _all_keys(here, before)
+    if not keys:
+        return True
+    text = here.text_of(before)
+    return not known.isdisjoint(keys) or is_composed(text) or bool(SUMMARY.search(text[:400]))
 
 
 def _said(prompt: Prompt) -> list[Message]:
-    """The messages that are no instructions and long enough to be known again."""
-    return [
-        m
-        for m in prompt.messages
-        if m.segment not in (SYSTEM, TOOLS) and len(prompt.text_of(m)) >= _LEAST_SAID
-    ]
+    """The messages that are no instructions and telling."""
+    return _telling(prompt, [m for m in prompt.messages if m.segment not in (SYSTEM, TOOLS)])
+
+
+def _telling(prompt: Prompt, messages: list[Message]) -> list[Message]:
+    """Those that are long enough to be known again, and no notes."""
+    return [m for m in messages if _is_telling(prompt.text_of(m))]
 
 
 def are_two_dialogues(there: Prompt, here: Prompt) -> bool:
@@ -98,102 +232,27 @@ def are_two_dialogues(there: Prompt, here: Prompt) -> bool:
     more than one dialogue."""
     if there.is_flat or here.is_flat:
         return False
-    olds, news = _said(there), _said(here)
+    olds, news, _ = _beyond_the_beginning(there, here)
     if not olds or not news or SUMMARY.search(here.text_of(news[0])[:400]):
         return False
-    if {m.key for m in olds} & {m.key for m in news}:
+    if _share(there, olds, here, news):
         return False
     first = next(m for m in here.messages if m.segment not in (SYSTEM, TOOLS))
-    if first.role in ("assistant", "tool"):
+    if first.role in ("assistant", "tool") or is_note(here.text_of(first)):
         return False  # it began otherwise
     other = here.text_of(news[0])
-    words = words_of(other)
+    words = _plain_words(other)
     for old in olds[:_FIRST]:
         text = there.text_of(old)
         if old.role == news[0].role and (
-            text.endswith(other) or overlap(words_of(text), words) >= _ALIKE
+            text.endswith(other) or overlap(_plain_words(text), words) >= _ALIKE
         ):
             return False
     return True
 
 
-def is_one_application(there: Prompt, here: Prompt) -> bool:
-    """Whether a good part of the instructions and tools is the same: runs of four words."""
-    if there.is_flat or here.is_flat or are_built_otherwise(there, here):
-        return False
-    one, other = (_runs_of_words(p, (SYSTEM, TOOLS)) for p in (there, here))
-    return _shares(one, other, _OF_ONE_APPLICATION)
-
-
-def shares_words(there: Prompt, here: Prompt) -> bool:
-    """Whether a part of the whole prompts is the same, where the JSON around words does not count:
-    instructions may stand in the first message."""
-    if are_built_otherwise(there, here):
-        return False
-    return _shares(_runs_of_words(there), _runs_of_words(here), _OF_ONE_TEMPLATE)
-
-
-def are_built_otherwise(there: Prompt, here: Prompt) -> bool:
-    """Whether both have tools and not one in common, or their instructions stand in another field
-    of the request: two applications may share rules of their house, these they do not."""
-    tools = [{tool_name(p.parts[number].value) for number in p.tools} for p in (there, here)]
-    if all(tools) and not tools[0] & tools[1]:
-        return True
-    fields = [_field_of_instructions(p) for p in (there, here)]
-    return all(fields) and fields[0] != fields[1]
-
-
-def _field_of_instructions(prompt: Prompt) -> str:
-    """`system`, `messages`, `instructions`; empty where no instructions are told as such."""
-    paths = (part.path for part in prompt.parts if part.segment == SYSTEM and part.path)
-    return _FIELD.split(next(paths, ""))[0]
-
-
-Runs = set[tuple[str, ...]]
-
-
-def _shares(one: Runs, other: Runs, frac: float) -> bool:
-    least = min(len(one), len(other))
-    return least > 0 and len(one & other) >= max(min(2, least), frac * least)
-
-
-def _runs_of_words(prompt: Prompt, segments: tuple[str, ...] = ()) -> Runs:
-    """Of these segments, of all where none is named; numbers masked. Tools are told by their names
-    and words, not by the keys of a schema."""
-    texts = [
-        "\n".join(_words_of_tool(part.value, 0)) if part.segment == TOOLS else part.text
-        for part in prompt.parts
-        if part.form != "glue" and (not segments or part.segment in segments)
-    ]
-    runs: Runs = set()
-    for text in texts:
-        words = _WORD.findall(_NUMBER.sub("0", text))
-        runs |= {tuple(words[at : at + _RUN]) for at in range(max(1, len(words) - _RUN + 1))}
-    return runs - {()}
-
-
-def _words_of_tool(value: Any, depth: int) -> Iterator[str]:
-    """The strings of a tool, and the names of what it takes."""
-    if isinstance(value, str):
-        yield value
-    elif depth < _DEEPEST and isinstance(value, list):
-        for item in value:
-            yield from _words_of_tool(item, depth + 1)
-    elif depth < _DEEPEST and isinstance(value, dict):
-        for key, item in value.items():
-            if key not in _SCHEMA:
-                yield key
-            if key != "type":
-                yield from _words_of_tool(item, depth + 1)
-
-
-_SCHEMA = frozenset((
-    "type", "function", "name", "description", "parameters", "input_schema", "inputSchema",
-    "properties", "required", "items", "enum", "additionalProperties", "strict", "default",
-    "cache_control", "title",
-))  # fmt: skip
-_DEEPEST = 32
-_RUN = 4
-_FIELD = re.compile(r"[\[.]")
-_WORD = re.compile(r"\w+")
-_NUMBER = re.compile(r"\d+")
+def _plain_words(text: str) -> dict[str, int]:
+    """Without numbers and ids, which look alike where they are masked."""
+    words = words_of(text)
+    words.pop("0", None)
+    return words

@@ -3,13 +3,14 @@
 import re
 
 USER = re.compile(
-    r"(?i)(?<![a-z])(?:users?|customers?|clients?|accounts?|tenants?|e-?mail|names?|org(?:anisation|"
+    r"(?i)(?<![a-z])(?:users?|user_?names?|customers?|clients?|accounts?|tenants?|e-?mail|names?|org(?:anisation|"
     r"anization)?s?|compan(?:y|ies)|workspace|locale|languages?|lang|time\s?zones?|tz|plan|tier|"
     r"roles?|"
     r"location|city|countr(?:y|ies)|region|phone|address|subscription|preferr?ed|preferences?|"
     r"members?|"
     r"patient|student|employee|department|team|profile|persona|age|birthday|title|greet|dear|hello|"
-    r"speaking (?:with|to)|talking to|assisting|working directory|cwd|home|hostname|"
+    r"speaking (?:with|to)|talking to|assisting|(?:signed|logged) in(?: as)?|"
+    r"working directory|cwd|home|hostname|"
     r"platform|branch|"
     r"benutzer|kunde|nutzer|utilisateur|cliente|usuario|memory|memories|likes|currency)(?![a-z])"
 )
@@ -20,8 +21,8 @@ SAMPLE = re.compile(
     r"(?![a-z])"
 )
 REQUEST = re.compile(
-    r"(?i)(?<![a-z])(?:requests?|trace(?:parent)?|correlation|span|ulid|uuid|guid|nonce|transaction|"
-    r"invocation|execution|run|job|event|message)(?:[\s_-]?ids?)?(?![a-z])"
+    r"(?i)(?<![a-z])(?:requests?|req|idempotency|trace(?:parent)?|correlation|span|ulid|uuid|guid|nonce|transaction|"
+    r"invocation|execution|completion|run|job|event|message)(?:[\s_-]?ids?)?(?![a-z])"
 )
 COUNTED = re.compile(
     r"(?i)(?:#|no\.|№|\bnr\b|(?<![a-z])(?:turns?|steps?|counts?|counter|iterations?|attempts?|"
@@ -30,8 +31,10 @@ COUNTED = re.compile(
     r"conversation|session|exchange|interaction|elapsed|uptime)(?![a-z]))"
 )
 SUMMARY = re.compile(
-    r"(?i)(?:summar(?:y|ised|ized|ise|ize)|compact(?:ed|ion)|condensed|recap|so far|earlier "
-    r"(?:conversation|messages|turns)|previous (?:conversation|messages|turns|context)|"
+    r"(?i)(?:summar(?:y|ised|ized|ise|ize)|compact(?:ed|ion)|condensed|recap|"
+    r"(?:conversation|discussion|chat|session|messages|turns|history|happened|said|done|work|"
+    r"progress) so far|"
+    r"earlier (?:conversation|messages|turns)|previous (?:conversation|messages|turns|context)|"
     r"conversation (?:history|so far)|being continued|zusammenfassung|résumé)"
 )
 CONTINUED = re.compile(

@@ -9,9 +9,9 @@ from typing import Any
 
 from hitpath.accounting.rates import ratio
 from hitpath.core import Setting
-from hitpath.doctor.advice import ADVICE, TITLES
+from hitpath.doctor.advice import TITLES, advice_of
 from hitpath.doctor.defects import Defect
-from hitpath.doctor.diagnosis import Diagnosis, SharedCause
+from hitpath.doctor.diagnosis import Diagnosis, Proof, SharedCause
 from hitpath.doctor.provider import ProviderView
 from hitpath.doctor.relatives import NONE
 from hitpath.report.rows import setting_of
@@ -54,7 +54,7 @@ def doctor_document(
         "invalidated_tokens": int(found.costs.lost.sum()),
         "unattributed_tokens": int(found.costs.unexplained.sum()),
         "defects": [defect_document(found, defect, shown) for defect in found.defects],
-        "fixes": [asdict(proof) for proof in found.proofs],
+        "fixes": [_fix_document(proof) for proof in found.proofs],
         "why_no_proof": found.why_no_proof or None,
         "what_ifs": [asdict(choice) for choice in found.what_ifs],
         "shared_causes": causes_document(found.shared_causes),
@@ -66,6 +66,13 @@ def doctor_document(
     }
     if rows:
         document["per_request"] = _per_request(found, shown)
+    return document
+
+
+def _fix_document(proof: Proof) -> dict[str, Any]:
+    """A proof, without where it rewrites."""
+    document = asdict(proof)
+    del document["touched"]
     return document
 
 
@@ -82,7 +89,8 @@ def defect_document(found: Diagnosis, defect: Defect, shown: Shown) -> dict[str,
         "tokens_changed": defect.tokens_changed,
         "tokens_invalidated": defect.tokens_invalidated,
         "gain_tokens": found.gain_of(defect),
-        "fix": ADVICE[defect.kind],
+        "why_no_gain": found.why_no_gain(defect),
+        "fix": advice_of(defect.kind, defect.segment),
         "application": defect.application,
         "example": {
             "id": shown.name(found.trace.ids[defect.example]),
@@ -130,6 +138,7 @@ def provider_document(view: ProviderView) -> dict[str, Any]:
         "requests": dict(view.requests),
         "tokens": dict(view.tokens),
         "num_not_told": view.not_told,
+        "num_unknown_provider": sum(view.unknown.values()),
     }
 
 

@@ -17,6 +17,7 @@ from hitpath.report.html.doctor import doctor_page
 from hitpath.report.output import is_stdout, write_whole
 from hitpath.report.pages import print_page, write_json, write_line
 from hitpath.report.run import announce_compilation, check_outputs, shown_progress
+from hitpath.text.tokenizer import load_tokenizer
 from hitpath.traces.table import Trace
 
 
@@ -49,9 +50,11 @@ def run_doctor(job: DoctorJob) -> None:
     check_outputs(job.files(), job.traces, job.setting.tokenizer)
     announce_compilation()
     with shown_progress() as progress:
+        tokenizer = load_tokenizer(job.setting.tokenizer)
         trace, kept = read_kept(
             job.traces,
             job.setting,
+            tokenizer,
             skip_bad_rows=job.skip_bad_rows,
             mapping=job.mapping,
             progress=progress,
@@ -59,7 +62,7 @@ def run_doctor(job: DoctorJob) -> None:
         if trace.identity == "lengths_only":
             _tell_lengths(job, trace)
             return
-        subject = subject_of(trace, kept, job.setting, progress)
+        subject = subject_of(trace, kept, job.setting, progress, tokenizer)
         if job.fix is not None:
             check_fixable(subject.trace)
         found = examine(subject, pricing=job.pricing, prices=job.prices, progress=progress)

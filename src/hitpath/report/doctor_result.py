@@ -84,7 +84,7 @@ class Diagnosed:
 
     @property
     def fixes(self) -> Mapping[str, int]:
-        """Fix -> hit tokens that a replay with it gains, best first, all together last."""
+        """Fix -> computed tokens that a replay with it saves, best first, all together last."""
         return {proof.name: proof.gain_tokens for proof in self.diagnosis.proofs}
 
     @property

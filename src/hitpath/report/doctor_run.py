@@ -15,13 +15,14 @@ from hitpath.cost.pricing import Pricing
 from hitpath.doctor.compaction import compaction_choices
 from hitpath.doctor.defects import Defect, cost_of, gather
 from hitpath.doctor.diagnose import Finding, Requests, diagnose
-from hitpath.doctor.diagnosis import Diagnosis, Proof, SharedCause, WhatIf
+from hitpath.doctor.diagnosis import Diagnosis, SharedCause, WhatIf
+from hitpath.doctor.fixed import Fixer
 from hitpath.doctor.forms import NO_BYTES, Forms, make_forms
 from hitpath.doctor.kept import KeptRows, keep_rows
-from hitpath.doctor.prove import clock_choices, prove
+from hitpath.doctor.placing import Placing
+from hitpath.doctor.prove import Proven, Prover
 from hitpath.doctor.provider import provider_view
-from hitpath.doctor.relatives import find_families
-from hitpath.doctor.replies import Decode
+from hitpath.doctor.relatives import Families, find_families
 from hitpath.doctor.resolve import resolve
 from hitpath.doctor.shared_causes import clock_bursts, constant_floors
 from hitpath.doctor.steps import Plan
@@ -30,26 +31,25 @@ from hitpath.sim.rungs import root_codes
 from hitpath.spine import analyze_trace
 from hitpath.summary import Analysis
 from hitpath.summary.lengths import NO_IDENTITY
-from hitpath.text.tokenizer import load_tokenizer
+from hitpath.text.tokenizer import TextTokenizer, load_tokenizer
 from hitpath.traces import open_inputs, read_trace
 from hitpath.traces.table import Ints, Trace
 
-IN_BYTES_ONLY = (
-    "fixes are replayed for text in bytes; leave out --tokenizer, or read the proof in bytes"
-)
 NO_TEXT = "there is no text to fix: the trace has ids only"
+NO_TEXT_YET = f"{NO_TEXT} (--tokenizer would tell which ids say the same)"
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is looked at: a trace with the text of its rows, and its analysis."""
+    """What is looked at: a trace with the text of its rows, and its analysis. tokenizer: that which
+    was asked for."""
 
     trace: Trace
     requests: Requests
     kept: KeptRows
     analysis: Analysis
     setting: Setting
-    decode: Decode | None
+    tokenizer: TextTokenizer | None = None
 
     @property
     def since(self) -> Ints:
@@ -67,27 +67,34 @@ def open_subject(
     progress: Progress | None = None,
 ) -> Subject:
     """Read and analyse. Raises HitpathError: a trace of lengths has no subject (read_kept)."""
+    tokenizer = load_tokenizer(setting.tokenizer)
     trace, kept = read_kept(
-        traces, setting, skip_bad_rows=skip_bad_rows, mapping=mapping, progress=progress
+        traces,
+        setting,
+        tokenizer,
+        skip_bad_rows=skip_bad_rows,
+        mapping=mapping,
+        progress=progress,
     )
-    return subject_of(trace, kept, setting, progress)
+    return subject_of(trace, kept, setting, progress, tokenizer)
 
 
 def read_kept(
     traces: list[str],
     setting: Setting,
+    tokenizer: TextTokenizer,
     *,
     skip_bad_rows: bool = False,
     mapping: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> tuple[Trace, KeptRows]:
-    """The trace, with the text of its rows. Raises HitpathError."""
+    """The trace, with the text of its rows. tokenizer: that of the setting. Raises HitpathError."""
     kept = KeptRows()
     trace = read_trace(
         traces,
         block_size=setting.block_size,
         skip_bad_rows=skip_bad_rows,
-        tokenizer=load_tokenizer(setting.tokenizer),
+        tokenizer=tokenizer,
         mapping=mapping,
         progress=progress,
         inputs=keep_rows(open_inputs(traces, progress), kept),
@@ -97,15 +104,21 @@ def read_kept(
 
 
 def subject_of(
-    trace: Trace, kept: KeptRows, setting: Setting, progress: Progress | None = None
+    trace: Trace,
+    kept: KeptRows,
+    setting: Setting,
+    progress: Progress | None = None,
+    tokenizer: TextTokenizer | None = None,
 ) -> Subject:
-    """Analyse. Raises HitpathError."""
+    """Analyse. tokenizer: that of the setting, where it was loaded before. Raises HitpathError."""
     if trace.identity == "lengths_only":
         raise InputError(trace.format, "", f"no prompts to compare: {NO_IDENTITY}")
     analysis = analyze_trace(trace, setting, progress)
-    name = setting.tokenizer
-    decode = None if name is None else load_tokenizer(name).decode
-    return Subject(trace, Requests(trace, kept), kept, analysis, setting, decode)
+    if setting.tokenizer is None:
+        tokenizer = None
+    elif tokenizer is None:
+        tokenizer = load_tokenizer(setting.tokenizer)
+    return Subject(trace, Requests(trace, kept), kept, analysis, setting, tokenizer)
 
 
 def examine(
@@ -119,15 +132,16 @@ def examine(
     """The whole diagnosis. Raises SettingError where what was found cannot be priced."""
     trace = subject.trace
     families = find_families(trace)
-    decode = subject.decode if trace.identity == "tokens" else None
-    findings = resolve(diagnose(trace, subject.kept, families, progress, decode))
+    tokenizer = subject.tokenizer if trace.identity == "tokens" else None
+    findings = resolve(_compared(subject, families, tokenizer, progress))
     forms = make_forms(trace, subject.requests, Plan(), progress) if trace.has_text else None
     match = None if forms is None else forms.match(trace, _roots(subject))
     costs = cost_of(findings, subject.since, forms, match)
     defects = gather(findings, costs)
     worth = worth_of_kinds(trace, findings, costs, subject.since, pricing, prices)
     before, prompt = hits_of(subject.analysis)
-    proofs, choices, why = _proofs(subject, findings, defects, before, what_ifs)
+    proven, choices, why = _proofs(subject, findings, defects, tokenizer, what_ifs)
+    proofs = proven.proofs
     after = next(
         (p.hit_tokens / p.prompt_tokens for p in reversed(proofs) if p.prompt_tokens), None
     )
@@ -140,13 +154,28 @@ def examine(
         since=subject.since,
         before=before / prompt if prompt else None,
         after=after if proofs else (before / prompt if prompt and not why else None),
-        proofs=tuple(proofs),
+        proofs=proofs,
         why_no_proof=why,
+        why_not=proven.why_not,
+        fixed=proven.fixed,
         what_ifs=tuple(choices),
         shared_causes=tuple(_shared(subject, defects)),
-        notes=_notes(trace, forms),
+        notes=(*_notes(trace, forms), *proven.notes),
         provider=provider_view(trace, subject.requests, findings),
         worth=worth,
+    )
+
+
+def _compared(
+    subject: Subject,
+    families: Families,
+    tokenizer: TextTokenizer | None,
+    progress: Progress | None,
+) -> list[Finding]:
+    if tokenizer is None:
+        return diagnose(subject.trace, subject.kept, families, progress)
+    return diagnose(
+        subject.trace, subject.kept, families, progress, tokenizer.decode, Placing(tokenizer)
     )
 
 
@@ -154,22 +183,24 @@ def _proofs(
     subject: Subject,
     findings: Sequence[Finding],
     defects: Sequence[Defect],
-    before: int,
+    tokenizer: TextTokenizer | None,
     what_ifs: bool,
-) -> tuple[list[Proof], list[WhatIf], str]:
+) -> tuple[Proven, list[WhatIf], str]:
+    """(proofs, what choices cost, why there is no proof)."""
     trace = subject.trace
     choices = compaction_choices(trace, findings) if what_ifs else []
-    if not trace.has_text:
-        in_tokens = subject.setting.tokenizer is not None
-        return [], choices, IN_BYTES_ONLY if in_tokens else NO_TEXT
+    if not trace.has_text and tokenizer is None:
+        return Proven(), choices, NO_TEXT_YET if trace.identity == "tokens" else NO_TEXT
 
     def replay(fixed: Trace) -> tuple[int, int]:
         return hits_of(analyze_trace(fixed, subject.setting))
 
-    proofs = prove(trace, subject.requests, findings, defects, replay, before)
+    fixer = Fixer(trace, subject.requests, findings, tokenizer)
+    prover = Prover(fixer, findings, replay, hits_of(subject.analysis))
+    proven = prover.prove(defects)
     if what_ifs and any(defect.kind == "clock" for defect in defects):
-        choices = [*clock_choices(trace, subject.requests, replay, before), *choices]
-    return proofs, choices, ""
+        choices = [*prover.clock_choices(), *choices]
+    return proven, choices, ""
 
 
 def hits_of(analysis: Analysis) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from hitpath import __version__
 from hitpath.accounting.rates import ratio
-from hitpath.doctor.advice import ADVICE, TITLES
+from hitpath.doctor.advice import ADVICE, TITLES, advice_of
 from hitpath.doctor.defects import Defect
 from hitpath.doctor.diagnosis import Diagnosis
 from hitpath.report.doctor_document import Shown, path_shown
@@ -54,7 +54,7 @@ def _result(found: Diagnosis, defect: Defect, rule: int, shown: Shown) -> dict[s
     text = (
         f"{TITLES[defect.kind]} at {path or defect.segment}, character {defect.char_offset:,}: "
         f"{defect.num_requests:,} requests, {defect.tokens_invalidated:,} tokens invalidated. "
-        f"{ADVICE[defect.kind]}."
+        f"{advice_of(defect.kind, defect.segment)}."
     )
     place = found.trace.places[defect.example] if found.trace.places else ""
     result: dict[str, Any] = {

@@ -7,11 +7,12 @@ from rich.padding import Padding
 from rich.text import Text
 
 from hitpath.accounting.rates import ratio
-from hitpath.doctor.advice import ADVICE, TITLES
+from hitpath.doctor.advice import TITLES, advice_of
 from hitpath.doctor.defects import Defect
 from hitpath.doctor.diagnosis import Diagnosis
 from hitpath.doctor.provider import SENTENCES, ProviderView
 from hitpath.report.doctor_document import Shown, cause_sentence, path_shown
+from hitpath.report.doctor_words import FIXES_NOTE, gain_words, notes_of_choices
 from hitpath.report.pages import titled
 from hitpath.report.terminal_parts import problems
 from hitpath.report.text_parts import count, label, percent, table
@@ -37,7 +38,10 @@ def print_diagnosis(found: Diagnosis, page: Console, content: bool = True) -> No
         page.print(titled("What it cost", _worth(found)))
     if found.provider is not None:
         page.print(
-            titled("What the provider read, and why not more", provider_table(found.provider))
+            titled(
+                "What the provider read, and why not more",
+                provider_table(found.provider, content),
+            )
         )
     if found.what_ifs:
         page.print(titled("What a choice costs", _choices(found)))
@@ -81,15 +85,12 @@ def _list(found: Diagnosis, shown: Shown) -> RenderableType:
 
 def _defect(found: Diagnosis, number: int, defect: Defect, shown: Shown) -> list[RenderableType]:
     share = percent(ratio(defect.num_requests, len(found.trace)))
-    gain = found.gain_of(defect)
-    proven = (
-        "gain not known (no safe fix by rewriting)" if gain is None else f"proven gain {gain:,}"
-    )
+    proven = gain_words(found, defect)
     path = path_shown(defect.json_path, shown)
     head = Text(f"{number}. {TITLES[defect.kind]}", style="bold")
     head.append(
         f" at {path or defect.segment}, character {defect.char_offset:,}"
-        + (f" ({defect.segment})" if defect.segment else ""),
+        + (f" ({defect.segment})" if defect.segment not in ("", path) else ""),
         style="",
     )
     lines: list[RenderableType] = [
@@ -111,7 +112,10 @@ def _defect(found: Diagnosis, number: int, defect: Defect, shown: Shown) -> list
         )
     if defect.detail and shown.content:
         lines.append(label(f"   {defect.detail}"))
-    lines.append(Text(f"   fix: {ADVICE[defect.kind]}", style="green"))
+    lines.append(Text(f"   fix: {advice_of(defect.kind, defect.segment)}", style="green"))
+    why = found.why_no_gain(defect)
+    if why is not None:
+        lines.append(Text(f"   not replayed: {why}", style="dim"))
     return lines
 
 
@@ -120,33 +124,39 @@ def _cut(text: str) -> str:
 
 
 def _fixes(found: Diagnosis) -> RenderableType:
-    shown = table("fix<", "gain", "lost without", "hit rate", "cures~")
+    shown = table("fix<", "gain", "lost without it", "hit rate", "cures~")
     for proof in found.proofs:
         kinds = ", ".join(kind.replace("_", " ") for kind in proof.kinds)
         rate = percent(ratio(proof.hit_tokens, proof.prompt_tokens))
         shown.add_row(
             proof.name, f"{proof.gain_tokens:+,}", count(proof.loss_without_tokens), rate, kinds
         )
-    return shown
+    return Group(shown, Text(FIXES_NOTE, style="dim"))
 
 
 def _worth(found: Diagnosis) -> RenderableType:
-    shown = table("kind<", "GPU-seconds", "USD")
+    has_seconds = any(worth.gpu_s is not None for worth in found.worth.values())
+    has_usd = any(worth.usd is not None for worth in found.worth.values())
+    heads = [name for name, has in (("GPU-seconds", has_seconds), ("USD", has_usd)) if has]
+    shown = table("kind<", *heads)
     for kind, worth in found.worth.items():
-        gpu = "–" if worth.gpu_s is None else f"{worth.gpu_s:,.3f}"
-        usd = "–" if worth.usd is None else f"{worth.usd:,.4f}"
-        shown.add_row(kind.replace("_", " "), gpu, usd)
+        cells = [] if not has_seconds else ["–" if worth.gpu_s is None else f"{worth.gpu_s:,.3f}"]
+        if has_usd:
+            cells.append("–" if worth.usd is None else f"{worth.usd:,.4f}")
+        shown.add_row(kind.replace("_", " "), *cells)
     return shown
 
 
-def provider_table(view: ProviderView) -> RenderableType:
-    """Requests and tokens by reason."""
+def provider_table(view: ProviderView, content: bool = True) -> RenderableType:
+    """Requests and tokens by reason. content: whether names of models may be told."""
     shown = table("reason<", "requests", "tokens not read")
     for reason, count_of in sorted(view.requests.items(), key=lambda item: -item[1]):
         shown.add_row(SENTENCES[reason], count(count_of), count(view.tokens.get(reason, 0)))
     if view.not_told:
         shown.add_row("no usage, or a provider that is not known", count(view.not_told), "")
-    return shown
+    if view.note is None or not content:
+        return shown
+    return Group(shown, label(view.note))
 
 
 def _choices(found: Diagnosis) -> RenderableType:
@@ -155,4 +165,4 @@ def _choices(found: Diagnosis) -> RenderableType:
         shown.add_row(
             choice.choice, choice.name, percent(choice.hit_rate), f"{choice.gain_tokens:+,}"
         )
-    return shown
+    return Group(shown, *(Text(note, style="dim") for note in notes_of_choices(found)))

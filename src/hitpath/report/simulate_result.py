@@ -15,8 +15,9 @@ from hitpath.report.simulate_size import size_document
 from hitpath.report.simulate_sweep import sweep_document, sweep_rows
 from hitpath.serving_spine import Simulation, servable, simulate_trace
 from hitpath.serving_spine.size import DEFAULT_ROUTERS, Sizing, find_size
-from hitpath.serving_spine.sweep import Sweep, parse_axes, run_sweep
+from hitpath.serving_spine.sweep import AXES, Sweep, parse_axes, run_sweep
 from hitpath.sim.serving_file import FleetFile, fleet_of, read_fleet
+from hitpath.sim.serving_places import Said, naming
 from hitpath.sim.serving_plan import put_over
 from hitpath.traces.table import Trace
 
@@ -33,8 +34,8 @@ _FIELDS: Mapping[str, str] = {
         name: f"worker.{name}"
         for name in (
             "model", "hardware", "tp", "weights", "kv_dtype", "efficiency", "fit", "mla",
-            "engine", "capacity_tokens", "unlimited", "memory_frac", "block_size", "max_batch_tokens",
-            "max_running", "step_s", "token_s",
+            "engine", "capacity_tokens", "unlimited", "memory_frac", "block_size",
+            "max_batch_tokens", "max_running", "step_s", "token_s",
         )
     },
     "arrivals": "load.arrivals",
@@ -58,19 +59,28 @@ _FIELDS: Mapping[str, str] = {
 def fleet_with(fleet: Fleet | None, options: Mapping[str, Any]) -> FleetFile:
     """The fleet with options over it. Raises InputError for a file that is none, SettingError for
     an option that is none or out of range."""
+    return _fleet_and_places(fleet, options)[0]
+
+
+def _fleet_and_places(
+    fleet: Fleet | None, options: Mapping[str, Any], *typed: str
+) -> tuple[FleetFile, Said]:
+    """The same, and where its fields were said. typed: fields that are tried besides."""
     flags = {}
     for name, value in options.items():
         if name not in _FIELDS:
             raise SettingError(name, f"not one of {', '.join(_FIELDS)}")
         if value is not None:
             flags[_FIELDS[name]] = value
+    path: str | None = None
     if fleet is None:
         file = FleetFile()
     elif isinstance(fleet, Mapping):
-        file = fleet_of(fleet, "fleet")
+        file, path = fleet_of(fleet, "fleet"), "fleet"
     else:
-        file = read_fleet(place_of("fleet", fleet))
-    return put_over(file, flags)
+        path = place_of("fleet", fleet)
+        file = read_fleet(path)
+    return put_over(file, flags), Said(path, file, {*flags, *typed})
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,8 +95,9 @@ class Simulated:
     @staticmethod
     def of(trace: Trace, reading: Setting, fleet: Fleet | None, **options: Any) -> "Simulated":
         """Serve a trace. Raises HitpathError."""
-        file = fleet_with(fleet, options)
-        return Simulated(simulate_trace(servable(trace, reading), reading, file))
+        file, said = _fleet_and_places(fleet, options)
+        with naming(said):
+            return Simulated(simulate_trace(servable(trace, reading), reading, file))
 
     def __repr__(self) -> str:
         p90, rate = self.latency["ttft_s"]["p90"], self.hit_rate
@@ -164,9 +175,10 @@ class Swept:
             f"{name}={values}"
             for name, values in axes.items()
         ]  # fmt: skip
-        file = fleet_with(fleet, options)
-        made = servable(trace, reading)
-        return Swept(run_sweep(made, reading, file, parse_axes(typed), objective))
+        parsed = parse_axes(typed)
+        file, said = _fleet_and_places(fleet, options, *(AXES[axis.name] for axis in parsed))
+        with naming(said):
+            return Swept(run_sweep(servable(trace, reading), reading, file, parsed, objective))
 
     def __repr__(self) -> str:
         return f"Swept({len(self.sweep.cells)} cells, best by {self.sweep.objective}: {self.best})"
@@ -205,9 +217,10 @@ class Sized:
         **options: Any,
     ) -> "Sized":
         """routers: None for seven of them. Raises HitpathError."""
-        file = fleet_with(fleet, options)
+        file, said = _fleet_and_places(fleet, options, *(("router.name",) if routers else ()))
         made = servable(trace, reading)
-        return Sized(find_size(made, reading, file, routers or DEFAULT_ROUTERS, max_workers))
+        with naming(said):
+            return Sized(find_size(made, reading, file, routers or DEFAULT_ROUTERS, max_workers))
 
     def __repr__(self) -> str:
         return f"Sized({self.workers} workers with {self.router}, {len(self.sizing.tried)} tried)"

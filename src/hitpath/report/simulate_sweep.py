@@ -1,4 +1,4 @@
-"""A grid of simulated fleets: JSON, a table as CSV or Parquet, a page for a terminal."""
+"""A grid of simulated fleets: JSON, a table as CSV or Parquet."""
 
 import csv
 import io
@@ -6,23 +6,14 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import IO, Any
 
-from rich.console import Console, Group
-from rich.padding import Padding
-from rich.text import Text
-
 from hitpath.core import SettingError
 from hitpath.report.arrow import table_of
-from hitpath.report.pages import titled
 from hitpath.report.simulate_document import fleet_part, goodput_part
-from hitpath.report.simulate_words import fleet_line, miss_line, workload_of
-from hitpath.report.text_parts import count, label, percent, table
-from hitpath.report.units import number, short_time
+from hitpath.report.simulate_words import workload_of
 from hitpath.serving_spine.cells import Cell
 from hitpath.serving_spine.sweep import Sweep
 
 SCHEMA = "hitpath.sweep/1"
-MOST_ROWS = 200
-_LEAST_NAME = 12
 
 
 def sweep_document(sweep: Sweep) -> dict[str, Any]:
@@ -139,60 +130,3 @@ def _write_parquet(sweep: Sweep, file: IO[bytes]) -> None:
     import pyarrow.parquet as pq
 
     pq.write_table(table_of(*sweep_rows(sweep)), file, compression="zstd")
-
-
-def print_sweep(sweep: Sweep, console: Console) -> None:
-    """A row a cell, in the grid's order."""
-    best = sweep.best
-    axes = " x ".join(f"{len(axis.values)} {axis.name}" for axis in sweep.axes)
-    head = Text(f"{len(sweep.cells):,} of {sweep.num_cells:,} cells: {axes}", style="bold")
-    lines = [
-        label(f"first cell: {fleet_line(sweep.prepared.plan)}"),
-        Text(miss_line(workload_of(sweep.prepared))),
-    ]
-    for line in lines:
-        line.stylize("dim")
-    console.print(Padding(Group(head, *lines), (1, 0, 1, 2)))
-    if best is not None:
-        where = ", ".join(f"{name} {value}" for name, value in best.at.items())
-        console.print(titled(f"Best by {sweep.objective}", label(where)))
-    console.print(titled("Cells", _table(sweep, best)))
-    notes = [
-        "regret: how much worse by the objective than the best cell; to bound: the hit rate that "
-        "the clairvoyant order in one cache of the fleet's whole memory would add",
-        *sweep.notes,
-    ]
-    shown = Group(*(label(f"• {note}") for note in notes))
-    console.print(titled("Before you quote a number", shown))
-
-
-def _table(sweep: Sweep, best: Cell | None) -> Group:
-    has_slo = any(cell.goodput is not None for cell in sweep.cells)
-    names = [f"{axis.name}~" for axis in sweep.axes]
-    columns = ["hit rate", "TTFT p50", "TTFT p90", "tokens/s", "queue"]
-    columns += ["goodput"] if has_slo else []
-    shown = table(*names, *columns, "regret", "to bound")
-    for axis, column in zip(sweep.axes, shown.columns, strict=False):
-        column.min_width = min(_LEAST_NAME, max(map(len, (axis.name, *axis.values))))
-    for cell in sweep.cells[:MOST_ROWS]:
-        latency = cell.latency.ttft_s
-        row = [*(cell.at[axis.name] for axis in sweep.axes), percent(cell.hit_rate)]
-        row += [_time(latency.p50), _time(latency.p90)]
-        row += [number(cell.throughput.output_tokens_per_s), number(cell.queue.mean)]
-        row += [_goodput(cell)] if has_slo else []
-        row.append("best" if cell is best else percent(sweep.regret(cell)))
-        style = "bold green" if cell is best else ""
-        shown.add_row(*row, percent(sweep.hit_regret(cell)), style=style)
-    more = len(sweep.cells) - MOST_ROWS
-    rest = [Text(f"… and {count(more)} more (--json, --table)", "dim")] if more > 0 else []
-    return Group(shown, *rest)
-
-
-def _time(value: float | None) -> str:
-    return "–" if value is None else short_time(value)
-
-
-def _goodput(cell: Cell) -> str:
-    if cell.goodput is None or cell.goodput.per_s is None:
-        return "–"
-    return f"{number(cell.goodput.per_s)}/s{'' if cell.goodput.met else ' ✗'}"

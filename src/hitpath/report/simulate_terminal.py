@@ -11,11 +11,15 @@ from hitpath.core import CAUSES
 from hitpath.report.document import ladder_part, tokens_part, trace_part
 from hitpath.report.pages import titled
 from hitpath.report.simulate_words import (
+    between_line,
     fleet_line,
     load_line,
     miss_line,
     rates_line,
+    requests_line,
+    requests_of,
     router_line,
+    tiers_line,
     workload_of,
 )
 from hitpath.report.terminal_parts import problems
@@ -56,7 +60,7 @@ def sections(simulation: Simulation) -> Iterable[RenderableType]:
     yield titled("Where every prompt token went", _causes(simulation))
     yield titled("Ladder: what would have hit if …", _ladder(simulation))
     if len(serving.per_worker) > 1:
-        yield titled("Workers", _workers(serving))
+        yield titled("Workers", _workers(simulation))
     if serving.per_stage:
         yield titled("Stages", _stages(simulation))
     if serving.windows:
@@ -76,18 +80,14 @@ def _head(simulation: Simulation) -> RenderableType:
         " of prompt tokens hit",
     )
     read = (
-        f"{trace['format']} trace · {count(serving.whole.num_sent)} requests · "
+        f"{trace['format']} trace · {requests_line(serving)} · "
         f"{count(serving.whole.prompt_tokens)} prompt tokens · over "
         f"{seconds(serving.end_s - serving.begin_s)} of virtual time"
     )
-    lines = (
-        fleet_line(simulation.prepared.plan),
-        router_line(simulation.prepared.plan),
-        load_line(simulation),
-    )
-    return Padding(
-        Group(big, label(read), *(Text(line, style="dim") for line in lines)), (1, 0, 1, 2)
-    )
+    plan = simulation.prepared.plan
+    lines = (fleet_line(plan), between_line(plan), router_line(plan), load_line(simulation))
+    shown = (Text(line, style="dim") for line in lines if line)
+    return Padding(Group(big, label(read), *shown), (1, 0, 1, 2))
 
 
 def duration(value: float | None) -> str:
@@ -167,8 +167,12 @@ def _funnel(serving: Serving) -> RenderableType:
         style = "green" if name == "delivered" else "cyan"
         shown.add_row(name, count(tokens), percent(share), bar(share, _BAR, style), _dim(lost))
     share = ratio(funnel.believed, funnel.prompt)
-    note = f"the router believed {count(funnel.believed)} ({percent(share)}) of its choices"
-    return Group(shown, _dim(note)) if funnel.believed else shown
+    notes = [tiers_line(serving)]
+    if funnel.believed:
+        notes.append(
+            f"the router believed {count(funnel.believed)} ({percent(share)}) of its choices"
+        )
+    return Group(shown, *(_dim(note) for note in notes if note))
 
 
 def _causes(simulation: Simulation) -> RenderableType:
@@ -207,16 +211,17 @@ def _ladder(simulation: Simulation) -> RenderableType:
     return shown
 
 
-def _workers(serving: Serving) -> RenderableType:
+def _workers(simulation: Simulation) -> RenderableType:
+    workers = simulation.serving.per_worker
     shown = table(
         "worker<", "requests", "hit rate", "TTFT p90", "queue", "KV use", "busy", "evicted tokens"
     )
-    for worker in serving.per_worker[:MOST_WORKERS]:
+    for number_of, worker in enumerate(workers[:MOST_WORKERS]):
         part = worker.part
         name = worker.name if worker.role == "both" else f"{worker.name}, {worker.role}"
         shown.add_row(
             name,
-            count(part.num_sent),
+            count(requests_of(simulation, number_of)),
             percent(part.hit_rate),
             duration(part.latency.ttft_s.p90),
             number(part.queue.mean),
@@ -224,7 +229,7 @@ def _workers(serving: Serving) -> RenderableType:
             percent(worker.busy_frac),
             count(worker.evicted_tokens),
         )
-    return _with_more(shown, len(serving.per_worker) - MOST_WORKERS)
+    return _with_more(shown, len(workers) - MOST_WORKERS)
 
 
 def _with_more(shown: RenderableType, more: int) -> RenderableType:

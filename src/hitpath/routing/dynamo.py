@@ -47,6 +47,7 @@ RULE = Rule(
         Option("cost_block", 16, "tokens a block in the cost", low=1, whole=True),
     ),
     IndexSettings("resident"),
+    counts_blocks=True,
 )
 
 OVERLAP, DECAY, PREFILL_SCALE, HOST, REQUESTS, TEMPERATURE, UNIQUE, BLOCK = range(8)

@@ -62,6 +62,7 @@ RULE = Rule(
     ),
     IndexSettings("resident"),
     needs=("kv_use if memory", "running if decode_price"),
+    counts_blocks=True,
 )
 
 (
@@ -79,6 +80,7 @@ RULE = Rule(
     EVICT_PRICE,
     ACTIVE,
 ) = range(13)
+NUM_PARAMS = 13
 
 
 @kernel
@@ -108,17 +110,20 @@ def _load_s(params: Floats, ask: Ask, view: View, w: int) -> float:
 
 
 @kernel
-def ttfts(params: Floats, ask: Ask, view: View, with_delay: bool) -> Floats:
-    """Predicted seconds to the first token for each worker, with the priced delay if asked."""
+def ttfts(every: Floats, ask: Ask, view: View, with_delay: bool) -> Floats:
+    """Predicted seconds to the first token for each worker, with the priced delay if asked.
+    every: the options, of all workers alike or one row behind the other for each."""
     alive = count_of(view.alive)
     sent = 0
     for w in range(len(view.alive)):
         if view.alive[w]:
             sent += view.sent[w]
     arrivals_per_s = sent / alive / ask.time_s if ask.time_s > 0.0 else 0.0
-    prefill_s = 1e-6 * params[PREFILL_US]
     result = np.empty(len(view.alive), dtype=np.float64)
     for w in range(len(result)):
+        own_row = w * NUM_PARAMS if len(every) > NUM_PARAMS else 0
+        params = every[own_row : own_row + NUM_PARAMS]
+        prefill_s = 1e-6 * params[PREFILL_US]
         decoding = view.decoding[w] if view.decoding[w] >= 0 else view.running[w]
         known = view.match_host[w]
         if params[ACTIVE] != 0.0:

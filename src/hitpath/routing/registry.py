@@ -1,5 +1,6 @@
 """All routers by name, and `make_router`, which reads "name:option=value,option=value"."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -64,10 +65,14 @@ _MICRO = {"_us": 1e6, "_ns": 1e9, "_ms": 1e3}
 
 
 def make_router(
-    text: str, num_workers: int, seed: int, step_terms: StepTerms | None = None
+    text: str,
+    num_workers: int,
+    seed: int,
+    step_terms: StepTerms | Sequence[StepTerms] | None = None,
 ) -> Router:
     """The router that a text like "llmd-precise:prefix=3,queue=2" names; options that are not
-    typed have the rule's defaults, `step_terms` those of the engine's times.
+    typed have the rule's defaults, `step_terms` those of the engine's times: of all workers, or of
+    each (which `hitpath` reads; the others take the first worker's).
 
     Raises SettingError for an unknown name, an unknown or repeated option, a value that is none,
     a router without its step times, and numbers of workers and seeds out of range.
@@ -85,8 +90,10 @@ def make_router(
         raise SettingError(option, f"no such router; there are {', '.join(RULES)}")
     typed = typed_options(option, {own.name: own for own in options_of(rule)}, rest)
     index = _index(rule, typed)
-    params = [_value(option, own, typed, step_terms) for own in rule.options]
-    needs = _needs(rule, params)
+    terms = _terms_of(step_terms, num_workers, rule.kind == kinds.HITPATH)
+    rows = [[_value(option, own, typed, one) for own in rule.options] for one in terms]
+    needs = _needs(rule, [max(values) for values in zip(*rows, strict=True)])
+    params = [value for row in rows for value in row]
     if rule.kind == kinds.LLMD:
         params += [index.block_tokens, index.max_blocks]
     return Router(
@@ -98,7 +105,19 @@ def make_router(
         seed,
         needs,
         rule.prefix_tokens,
+        rule.counts_blocks,
     )
+
+
+def _terms_of(
+    step_terms: StepTerms | Sequence[StepTerms] | None, num_workers: int, of_each: bool
+) -> Sequence[StepTerms | None]:
+    """One for all workers, or one for each where they differ and the rule reads each's."""
+    if step_terms is None or isinstance(step_terms, StepTerms):
+        return (step_terms,)
+    if len(step_terms) != num_workers:
+        raise ValueError(f"{len(step_terms)} step times for {num_workers} workers")
+    return step_terms if of_each and len(set(step_terms)) > 1 else step_terms[:1]
 
 
 def options_of(rule: Rule) -> tuple[Option, ...]:

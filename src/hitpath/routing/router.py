@@ -17,8 +17,9 @@ class Router:
     """`name` as typed. kind, params and ring as `dispatch.pick` takes them. index: how
     `View.match` is to be filled. needs: the scraped figures of View among waiting, running and
     kv_use that this router reads; whoever has them not must refuse it. prefix_tokens:
-    leading tokens that `Ask.prefix_hash` must be over, 0 where it is not read. `counter` moves
-    with each pick; a simulation brings its own."""
+    leading tokens that `Ask.prefix_hash` must be over, 0 where it is not read. counts_blocks:
+    whether it reads View.active_unique or active_shared. `counter` moves with each pick; a
+    simulation brings its own."""
 
     name: str
     kind: int
@@ -28,6 +29,7 @@ class Router:
     seed: int
     needs: tuple[str, ...] = ()
     prefix_tokens: int = 0
+    counts_blocks: bool = False
     counter: Ints = field(default_factory=lambda: np.zeros(NUM_COUNTERS, dtype=np.int64))
 
     def pick(self, ask: Ask, view: View) -> Decision:

@@ -30,7 +30,8 @@ class Rule:
     file and version that the formula and the defaults were read from. `needs`: figures of View
     that the engines must tell (a name stands for itself; "x if y" needs x where option y is not
     0). ring_points: points a worker on the hash ring, 0 for none. prefix_tokens: leading tokens
-    that `Ask.prefix_hash` is over, 0 where it is not read."""
+    that `Ask.prefix_hash` is over, 0 where it is not read. counts_blocks: reads View.active_unique
+    or active_shared."""
 
     name: str
     kind: int
@@ -41,3 +42,4 @@ class Rule:
     needs: tuple[str, ...] = ()
     ring_points: int = 0
     prefix_tokens: int = 0
+    counts_blocks: bool = False

@@ -5,7 +5,7 @@ this fleet admitted them, in one cache as large as all caches of the fleet toget
 no order of eviction hits more. A prompt's reply is taken as there from its admission on.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,9 +83,15 @@ def _of(record: object, name: str) -> float | None:
     return value
 
 
-def measure(prepared: Prepared, at: Mapping[str, str], with_bound: bool = True) -> Cell:
-    """Run one fleet. Raises SettingError where its router needs what is not there."""
-    outcome = prepared.run()
+def measure(
+    prepared: Prepared,
+    at: Mapping[str, str],
+    with_bound: bool = True,
+    between: Callable[[float], None] | None = None,
+) -> Cell:
+    """Run one fleet. between: see `simulate_serving`. Raises SettingError where its router needs
+    what is not there."""
+    outcome = prepared.run(between)
     served = prepared.served(outcome)
     admitted = served.admitted
     everything = np.ones(len(admitted), dtype=np.bool_)

@@ -8,7 +8,7 @@ the simulator saw it, and the others are what `analyze` computes from the trace 
 the times in which it was served. A request that was never admitted is in no sum of tokens.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from hitpath.sim.engines import Engine
 from hitpath.sim.events import order_events
 from hitpath.sim.fleet import FleetOutcome
 from hitpath.sim.rungs import NO_STATES, make_rungs, root_codes
-from hitpath.sim.serving.records import ServingOutcome
+from hitpath.sim.serving.records import ENDINGS, ServingOutcome
 from hitpath.sim.serving.simulate import simulate_serving
 from hitpath.sim.serving_file import FleetFile
 from hitpath.sim.serving_inputs import ServingInputs, Shapes, serving_inputs
@@ -29,9 +29,10 @@ from hitpath.sim.serving_rows import retimed, take_rows
 from hitpath.spine import check_some_counts, check_tokenizer, content_ids_told
 from hitpath.summary import Analysis, Stages, sum_up
 from hitpath.summary.lengths import NO_IDENTITY
-from hitpath.summary.serving import Served, sum_up_serving
+from hitpath.summary.serving import Mask, Served, sum_up_serving
 from hitpath.summary.serving_records import Serving
 from hitpath.summary.serving_slo import Slo, parse_slo
+from hitpath.summary.warnings import notes_on_load, notes_on_times
 from hitpath.summary.worth import IN_BYTES
 from hitpath.text.tokenizer import load_tokenizer
 from hitpath.traces import read_trace
@@ -64,8 +65,9 @@ class Prepared:
     inputs: ServingInputs
     slo: Slo | None
 
-    def run(self) -> ServingOutcome:
-        """Serve every request. Raises SettingError where the router needs what is not there."""
+    def run(self, between: Callable[[float], None] | None = None) -> ServingOutcome:
+        """Serve every request. between: see `simulate_serving`. Raises SettingError where the
+        router needs what is not there."""
         inputs = self.inputs
         outcome = simulate_serving(
             inputs.tree.tree,
@@ -73,6 +75,7 @@ class Prepared:
             inputs.requests,
             self.sending.arrivals(),
             self.plan.settings,
+            between,
         )
         outcome.check(inputs.requests)
         return outcome
@@ -155,11 +158,13 @@ def simulate_trace(
 ) -> Simulation:
     """Serve a trace from `servable` and explain every prompt token. Raises HitpathError."""
     told = progress or _nothing
-    told("planning", 0, 3)
+    told("planning", 0, 0)
     prepared = prepare(trace, setting, file)
-    told("serving requests", 1, 3)
-    outcome = prepared.run()
-    told("summing up", 2, 3)
+    num = len(prepared.inputs.requests)
+    told("serving requests", 0, num)
+    outcome = prepared.run(lambda share: told("serving requests", round(share * num), num))
+    told("serving requests", num, num)
+    told("summing up", 0, 0)
     return conclude(prepared, outcome)
 
 
@@ -168,10 +173,11 @@ def conclude(prepared: Prepared, outcome: ServingOutcome) -> Simulation:
     served, inputs = prepared.served(outcome), prepared.inputs
     order = _by_admission(outcome)
     if not len(order):
-        raise InputError("trace", "", "no request was ever admitted: there is nothing to sum up")
+        raise InputError("trace", "", f"no request was ever admitted: {_why_none(served)}")
     notes = _notes(prepared)
     trace = retimed(take_rows(inputs.trace, order), outcome.admit_s[order], outcome.finish_s[order])
     analysis = _explain(prepared, outcome, replace(trace, notes=(*trace.notes, *notes)), order)
+    analysis = replace(analysis, warnings=_warnings(analysis, trace))
     return Simulation(
         analysis=analysis,
         serving=sum_up_serving(served, analysis.ledger, order, prepared.slo),
@@ -179,6 +185,39 @@ def conclude(prepared: Prepared, outcome: ServingOutcome) -> Simulation:
         order=order,
         prepared=prepared,
     )
+
+
+def _warnings(analysis: Analysis, trace: Trace) -> tuple[str, ...]:
+    """Without what is of `analyze` alone: its times are admissions here, of which a step has
+    several, and workers that only decode serve no prompts on purpose."""
+    others = {*notes_on_times(trace), *notes_on_load(analysis.workers, analysis.ledger)}
+    return tuple(note for note in analysis.warnings if note not in others)
+
+
+def _why_none(served: Served) -> str:
+    """How the requests ended, none of which was admitted."""
+    outcome = served.outcome
+    told = []
+    for code, name in ENDINGS.items():
+        rows = outcome.ending == code
+        if np.any(rows):
+            told.append(
+                f"{int(rows.sum()):,} of {len(rows):,} requests {_ended(served, name, rows)}"
+            )
+    return ", ".join(told)
+
+
+def _ended(served: Served, ending: str, rows: Mask) -> str:
+    """What befell these."""
+    if ending == "too_large":
+        most = int(served.outcome.per_worker.capacity_blocks.max()) * served.block_size
+        least = int((served.prompt_tokens + served.output_tokens - 1)[rows].min())
+        return f"are larger than a worker's cache ({most:,} tokens; the smallest takes {least:,})"
+    words = {
+        "failed_worker": "found no worker alive, or failed with it before they were admitted",
+        "refused_full": "were refused: as many as may be were in flight",
+    }
+    return words[ending]
 
 
 def _by_admission(outcome: ServingOutcome) -> Ints:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from hitpath.core import Progress, Setting, SettingError
 from hitpath.serving_spine.cells import Cell, measure
 from hitpath.serving_spine.run import Prepared, prepare
+from hitpath.serving_spine.stopping import Stop
 from hitpath.sim.serving_file import FleetFile
 from hitpath.sim.serving_inputs import ServingInputs
 from hitpath.sim.serving_plan import put_over
@@ -78,8 +79,10 @@ class Sizing:
 class _Search:
     """Runs of one router, each number of workers at most once. known: forests that are made."""
 
-    def __init__(self, router: str, first: Prepared, known: Sequence[ServingInputs]) -> None:
-        self._router, self._first, self._known = router, first, known
+    def __init__(
+        self, router: str, first: Prepared, known: Sequence[ServingInputs], stop: Stop
+    ) -> None:
+        self._router, self._first, self._known, self._stop = router, first, known, stop
         self.tried: dict[int, Tried] = {}
 
     def run(self, workers: int) -> Tried:
@@ -89,7 +92,7 @@ class _Search:
             file = put_over(first.file, {"worker.count": workers})
             prepared = prepare(first.trace, first.setting, file, self._known)
             at = {"router": self._router, "workers": str(workers)}
-            cell = measure(prepared, at, with_bound=False)
+            cell = measure(prepared, at, with_bound=False, between=self._stop)
             self.tried[workers] = Tried(self._router, workers, cell)
         return self.tried[workers]
 
@@ -127,14 +130,15 @@ def find_size(
     if not 1 <= most_workers <= MOST_WORKERS:
         raise SettingError(f"--max-workers {most_workers}", f"is not from 1 to {MOST_WORKERS:,}")
     if not routers or len(set(routers)) < len(routers):
-        raise SettingError("--routers", "names none, or one of them twice")
+        raise SettingError("--router", "names none, or one of them twice")
     prepared: list[Prepared] = []
     for router in routers:
         one = put_over(file, {"router.name": router, "worker.count": 1})
         prepared.append(prepare(trace, setting, one, [made.inputs for made in prepared]))
     known = [made.inputs for made in prepared]
-    searches = [_Search(r, made, known) for r, made in zip(routers, prepared, strict=True)]
-    found = tuple(_all_found(searches, most_workers, progress))
+    stop = Stop()
+    searches = [_Search(r, made, known, stop) for r, made in zip(routers, prepared, strict=True)]
+    found = tuple(_all_found(searches, most_workers, progress, stop))
     replica = prepared[0].plan.groups[0].replica
     return Sizing(
         slo=file.slo,
@@ -149,7 +153,7 @@ def find_size(
 
 
 def _all_found(
-    searches: Sequence[_Search], most_workers: int, progress: Progress | None
+    searches: Sequence[_Search], most_workers: int, progress: Progress | None, stop: Stop
 ) -> list[Found]:
     """A thread a router, as many as there are cores."""
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
@@ -158,7 +162,8 @@ def _all_found(
             for done, _ in enumerate(as_completed(futures), 1):
                 if progress is not None:
                     progress("searching", done, len(searches))
-        except KeyboardInterrupt:
+        except BaseException:
+            stop.now()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
         return [future.result() for future in futures]

@@ -10,15 +10,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hitpath.core import Progress, Setting, SettingError
 from hitpath.routing.registry import RULES
 from hitpath.serving_spine.cells import LESS_IS_BETTER, OBJECTIVES, Cell, measure
 from hitpath.serving_spine.run import Prepared, prepare
+from hitpath.serving_spine.stopping import Stop
 from hitpath.sim.serving_file import FleetFile
 from hitpath.sim.serving_plan import put_over
 from hitpath.traces.table import Trace
+
+if TYPE_CHECKING:
+    from hitpath.sim.serving_inputs import ServingInputs
 
 AXES: Mapping[str, str] = {
     "router": "router.name",
@@ -40,6 +44,7 @@ AXES: Mapping[str, str] = {
 """Name of an axis -> the fleet file's field."""
 
 MOST_CELLS = 10_000
+MOST_THREADS = 1024
 _NUMBER = re.compile(r"[+-]?\d[\d_]*")
 
 
@@ -53,10 +58,12 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What came of it. cells: in the grid's order; all of them where `complete`."""
+    """What came of it. cells: in the grid's order; all of them where `complete`. best: the first
+    with the best value of the objective; None where no cell has one."""
 
     axes: tuple[Axis, ...]
     cells: tuple[Cell, ...]
+    best: Cell | None
     num_cells: int
     objective: str
     prepared: Prepared
@@ -65,11 +72,6 @@ class Sweep:
     @property
     def complete(self) -> bool:
         return len(self.cells) == self.num_cells
-
-    @property
-    def best(self) -> Cell | None:
-        """The first with the best value of the objective; None where no cell has one."""
-        return best_of(self.cells, self.objective)
 
     def regret(self, cell: Cell) -> float | None:
         """How much worse than the best cell, as a share of the best one's value; of a hit rate the
@@ -194,25 +196,32 @@ def run_sweep(
         cells = tuple(done[i] for i in sorted(done))
         notes = {note: None for _, job in jobs for note in job.plan.notes}
         first = jobs[0][1]
-        return Sweep(axes, cells, len(jobs), chosen, first, (*first.sending.notes, *notes))
+        best = best_of(cells, chosen)
+        return Sweep(axes, cells, best, len(jobs), chosen, first, (*first.sending.notes, *notes))
 
-    pool = ThreadPoolExecutor(num_threads or os.cpu_count() or 1)
+    pool, stop = ThreadPoolExecutor(num_threads or os.cpu_count() or 1), Stop()
+    futures: dict[Future[Cell], int] = {}
     try:
-        futures: dict[Future[Cell], int] = {
-            pool.submit(measure, job, at): number for number, (at, job) in enumerate(jobs)
-        }
+        for number, (at, job) in enumerate(jobs):
+            futures[pool.submit(measure, job, at, between=stop)] = number
         for future in as_completed(futures):
             done[futures[future]] = future.result()
             if progress is not None:
                 progress("sweeping", len(done), len(jobs))
     except KeyboardInterrupt:
-        pool.shutdown(wait=False, cancel_futures=True)
+        stop.now()
+        done |= {i: future.result() for future, i in futures.items() if _has_result(future)}
         if interrupted is not None:
             interrupted(result())
         raise
     finally:
+        stop.now()
         pool.shutdown(wait=True, cancel_futures=True)
     return result()
+
+
+def _has_result(future: Future[Cell]) -> bool:
+    return future.done() and not future.cancelled() and future.exception() is None
 
 
 def _jobs(
@@ -221,7 +230,10 @@ def _jobs(
     """Every cell, ready to run: what is wrong with one is told before any runs. Forests are made
     once for each way of cutting the trace."""
     jobs: list[tuple[dict[str, str], Prepared]] = []
+    known: list[ServingInputs] = []
     for at in cells_of(axes):
-        known = [made.inputs for _, made in jobs]
-        jobs.append((at, prepare(trace, setting, cell_file(file, at), known)))
+        made = prepare(trace, setting, cell_file(file, at), known)
+        if not any(made.inputs is one for one in known):
+            known.append(made.inputs)
+        jobs.append((at, made))
     return jobs

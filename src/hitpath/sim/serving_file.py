@@ -26,7 +26,8 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Seed = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 
 Role = Literal["both", "prefill", "decode"]
-Visible = Literal["schedule", "processed"]
+Visible = Literal["schedule", "processed", "prompt"]
+Replies = Literal["growing", "ended"]
 ArrivalsRule = Literal["trace", "poisson", "constant", "closed"]
 Change = Literal["fail", "join", "restart"]
 
@@ -57,6 +58,10 @@ class Worker(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     reserve_full_prompt: bool | None = None
     last_token: bool | None = None
     visible: Visible | None = None
+    replies: Replies | None = None
+    mixed: bool | None = None
+    free_copies: bool | None = None
+    late_results: bool | None = None
     wait_for_twins: bool | None = None
     lookup_s_per_block: Seconds | None = None
     step_s: Seconds | None = None
@@ -178,6 +183,7 @@ _AT = re.compile(r"^(?P<cause>.*?)(?: - at (?:`key` in )?`(?P<path>[^`]*)`)?$", 
 _WORDS: Mapping[str, tuple[str, ...]] = {
     "role": get_args(Role),
     "visible": get_args(Visible),
+    "replies": get_args(Replies),
     "arrivals": get_args(ArrivalsRule),
     "change": get_args(Change),
     "outputs": ("insert", "ignore"),

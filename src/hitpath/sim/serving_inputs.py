@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hitpath.core import ABSENT, SettingError
+from hitpath.core import ABSENT, InputError, SettingError
 from hitpath.index.forest import Forest, build_forest
 from hitpath.keys import context_root, spread
 from hitpath.sim.rungs import root_codes
+from hitpath.sim.serving.inputs import MOST_OUTPUT_TOKENS
 from hitpath.sim.serving.records import Requests
 from hitpath.sim.serving_rows import take_rows
 from hitpath.traces.blocking import Blocks, block_trace
@@ -96,6 +97,12 @@ def _output_tokens(trace: Trace, assumed: int | None) -> tuple[Ints, int]:
         cause = f"needed: {int(absent.sum()):,} requests do not tell how long their output is"
         raise SettingError("--output-tokens", cause)
     filled = np.where(absent, assumed or 0, trace.output_tokens)
+    if len(filled) and filled.max() > MOST_OUTPUT_TOKENS:
+        row, cause = int(filled.argmax()), f"more than {MOST_OUTPUT_TOKENS:,}: each is a step"
+        if absent[row]:
+            raise SettingError(f"--output-tokens {assumed}", cause)
+        place = trace.places[row] if trace.places else f"request {trace.ids[row]}"
+        raise InputError(str(place), "output_tokens", f"{filled[row]:,} are {cause}")
     return np.maximum(filled, 1), int(absent.sum())
 
 

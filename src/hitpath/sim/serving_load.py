@@ -49,9 +49,23 @@ class Sending:
         return Arrivals(self.time_s, self.follows, self.think_s, self.stage, self.drain, length_s)
 
 
+MOST_SECONDS = 1e9
+"""A clock of float64 keeps tenths of a microsecond up to here."""
+
+
 def plan_sending(trace: Trace, load: Load, seed: int) -> Sending:
     """Raises SettingError where the trace does not have what the load needs."""
     _check(load)
+    sending = _planned(trace, load, seed)
+    last = float(np.nanmax(sending.time_s, initial=0.0)) + float(sending.stage_length_s.sum())
+    if last > MOST_SECONDS:
+        cause = f"sends the last request after {last:.3g} s; the clock is fine enough up to 1e9 s"
+        slow = "--scale" if load.scale is not None else "--rate"
+        raise SettingError(f"{slow} {load.scale or load.rate_per_s or 1:g}", cause)
+    return sending
+
+
+def _planned(trace: Trace, load: Load, seed: int) -> Sending:
     rows = np.flatnonzero(trace.prompt_tokens > 0)
     notes = []
     if len(rows) < len(trace):
@@ -74,6 +88,8 @@ def _check(load: Load) -> None:
         )
     if load.think_s is not None and load.arrivals != "closed":
         raise SettingError("--think-s", "needs --arrivals closed")
+    if not load.drain and not load.stages:
+        raise SettingError("load.drain", "is of stages, and the load has none")
     if load.stages:
         if load.arrivals not in ("poisson", "constant"):
             raise SettingError(

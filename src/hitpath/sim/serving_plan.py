@@ -1,31 +1,34 @@
 """From a fleet file to settings: every worker's rules, times and cache, with what they were taken
-from.
-
-A cache that is not told is what memory leaves: memory_frac of the GPUs' memory minus the weights,
-over the KV bytes of a token. Activations, graphs and the engine's own needs are not in it: a real
-engine has somewhat less, and prints how many tokens it has.
-"""
+from."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import msgspec
 
 from hitpath.core import InputError, SettingError
+from hitpath.cost.efficiency import IDEAL
 from hitpath.cost.kv import has_constant_kv
-from hitpath.cost.parameters import num_parameters
 from hitpath.cost.paths import Replica
-from hitpath.cost.pricing import load_pricing
 from hitpath.sim.serving import records
 from hitpath.sim.serving.records import FleetSettings, Role, WorkerGroup, WorkerSettings
-from hitpath.sim.serving.step_time import StepModel, fixed_steps, step_model
+from hitpath.sim.serving.step_time import StepModel
+from hitpath.sim.serving_checks import check_groups, check_parts, notes_on
 from hitpath.sim.serving_engines import EngineRules, engine_rules
 from hitpath.sim.serving_file import FleetFile, Tier, Worker, fleet_of
+from hitpath.sim.serving_hardware import (
+    capacity_of,
+    kv_bytes_per_token,
+    replica_of_worker,
+    steps_of,
+)
+from hitpath.sim.serving_places import field_errors, option_of
 from hitpath.sim.serving_router import RouterPlan, plan_router, step_terms
 
 DEFAULT_ENGINE = "vllm"
+FIRST_SAMPLE_S = 2.0**-14
+"""Doubled until there are 1,024 to 2,048 samples of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +76,15 @@ class FleetPlan:
 
 
 _RIVALS: Mapping[str, tuple[str, ...]] = {
-    "worker.capacity_tokens": ("worker.unlimited",),
-    "worker.unlimited": ("worker.capacity_tokens",),
+    "worker.capacity_tokens": ("worker.unlimited", "worker.memory_frac"),
+    "worker.unlimited": ("worker.capacity_tokens", "worker.memory_frac"),
+    "worker.memory_frac": ("worker.capacity_tokens", "worker.unlimited"),
     "worker.model": ("worker.step_s", "worker.token_s"),
     "worker.hardware": ("worker.step_s", "worker.token_s"),
     "load.scale": ("load.rate_per_s",),
     "load.rate_per_s": ("load.scale",),
 }
-"""What a typed field takes the place of, where the file says it."""
+"""What a typed field takes the place of, where the file says it; a group's own, of `[worker]`."""
 
 
 def put_over(file: FleetFile, flags: Mapping[str, Any]) -> FleetFile:
@@ -104,37 +108,25 @@ def put_over(file: FleetFile, flags: Mapping[str, Any]) -> FleetFile:
     try:
         return fleet_of(made, "")
     except InputError as error:
-        raise SettingError(_option_of(error.field), error.cause) from error
-
-
-_OPTIONS = {
-    "worker.count": "--workers",
-    "router.name": "--router",
-    "router.index_lag_s": "--index-lag",
-    "router.index_loss_frac": "--index-loss",
-    "load.rate_per_s": "--rate",
-    "gpu_hour_usd": "--gpu-hour",
-}
-
-
-def _option_of(field: str) -> str:
-    """What is typed for a field."""
-    return _OPTIONS.get(field, f"--{field.rpartition('.')[2].replace('_', '-')}")
+        raise SettingError(option_of(error.field), error.cause) from error
 
 
 def plan_fleet(file: FleetFile, own_block_size: int | None) -> FleetPlan:
     """own_block_size: of the trace's ids, None where it has tokens. Raises HitpathError."""
     notes: list[str] = []
-    told = file.workers or (Worker(),)
+    check_parts(file)
     groups = tuple(
-        _group(_merged(file.worker, group), number, len(told), own_block_size, file.outputs, notes)
-        for number, group in enumerate(told)
+        _group(file, number, own_block_size, notes) for number in range(len(file.workers) or 1)
     )
     num_workers = sum(group.count for group in groups)
+    check_groups(file, [(group.role, group.settings.block_size) for group in groups], num_workers)
     first, host = groups[0], _tier("host", file.host, groups[0])
-    terms = step_terms(
-        first.steps, first.capacity_tokens, 0.0 if host is None else host.link.s_per_token
-    )
+    load_s = 0.0 if host is None else host.link.s_per_token
+    terms = [
+        term
+        for group in groups
+        for term in [step_terms(group.steps, group.capacity_tokens, load_s)] * group.count
+    ]
     router = plan_router(
         file.router.name, num_workers, file.seed, first.settings.block_size, own_block_size, terms
     )
@@ -153,27 +145,36 @@ def plan_fleet(file: FleetFile, own_block_size: int | None) -> FleetPlan:
         load_overlaps=file.load_overlaps,
         changes=tuple(records.Change(c.time_s, c.worker, c.change) for c in file.changes),
         ttft_constant_s=file.ttft_constant_s,
-        sample_s=file.sample_s or 1.0,
+        sample_s=file.sample_s or FIRST_SAMPLE_S,
         seed=file.seed,
     )
-    return FleetPlan(settings, groups, router, (*notes, *router.notes))
+    notes += [*router.notes, *notes_on(file, router.router), *_notes_on(groups)]
+    return FleetPlan(settings, groups, router, tuple(dict.fromkeys(notes)))
 
 
 def _merged(base: Worker, group: Worker) -> Worker:
     said = {f: v for f in group.__struct_fields__ if (v := getattr(group, f)) is not None}
-    return msgspec.structs.replace(base, **said)
+    rivals = [r for f in said for r in _RIVALS.get(f"worker.{f}", ())]
+    unsaid = dict.fromkeys(rival.removeprefix("worker.") for rival in rivals)
+    return msgspec.structs.replace(base, **{**unsaid, **said})
 
 
-def _group(
-    worker: Worker,
-    number: int,
-    of: int,
-    own_block_size: int | None,
-    outputs: str,
-    notes: list[str],
+def _group(file: FleetFile, number: int, own_block_size: int | None, notes: list[str]) -> GroupPlan:
+    """Errors are of the group's own field, or of the one in `[worker]` where only that is said."""
+    own = file.workers[number] if file.workers else Worker()
+
+    def place_of(name: str) -> str:
+        of_all = getattr(own, name, None) is None and getattr(file.worker, name, None) is not None
+        return f"worker.{name}" if of_all or not file.workers else f"workers[{number}].{name}"
+
+    with field_errors(place_of):
+        return _planned(_merged(file.worker, own), number, own_block_size, file.outputs, notes)
+
+
+def _planned(
+    worker: Worker, number: int, own_block_size: int | None, outputs: str, notes: list[str]
 ) -> GroupPlan:
-    place = "" if of == 1 else f"workers[{number}]: "
-    replica = _replica(worker, place)
+    replica = replica_of_worker(worker)
     hardware = None if replica is None else replica.hardware
     engine = worker.engine or DEFAULT_ENGINE
     rules = engine_rules(engine, hardware)
@@ -182,14 +183,50 @@ def _group(
         notes.append(
             f"blocks of {block_size:,} tokens, the trace's own: {engine} has {rules.block_size}"
         )
-    per_token = worker.kv_bytes_per_token or _kv_bytes_per_token(replica)
-    capacity, capacity_from = _capacity(worker, replica, per_token, rules, place)
+    per_token = worker.kv_bytes_per_token or kv_bytes_per_token(replica)
+    capacity, capacity_from = capacity_of(worker, replica, per_token, rules)
     settings = _settings(worker, rules, block_size, capacity, outputs)
-    steps = _steps(worker, replica, settings)
+    steps = steps_of(worker, replica, settings)
     return GroupPlan(
         f"group {number}", worker.count or 1, worker.role or "both", engine, settings,
         capacity_from, replica, steps, per_token,
     )  # fmt: skip
+
+
+def _notes_on(groups: Sequence[GroupPlan]) -> list[str]:
+    """What a reader must know of the workers' times and caches before quoting a number."""
+    notes = []
+    for group in groups:
+        replica = group.replica
+        if replica is None:
+            continue
+        if not has_constant_kv(replica.shape):
+            notes.append(
+                f"{replica.shape.name} has sliding windows or states: its prefixes are looked up "
+                "here as full attention's, whose hits a real engine reaches at most"
+            )
+        if replica.roofline.efficiency == IDEAL.name and not replica.hardware.measured:
+            notes.append(_IDEAL)
+    if any(_differs(group, groups[0]) for group in groups):
+        notes.append(_UNLIKE)
+    return notes
+
+
+def _differs(group: GroupPlan, first: GroupPlan) -> bool:
+    """In what a step takes (the longest one, where times are constant) or a cache holds."""
+    takes = [one.steps.overhead_s + float(one.steps.linear_s[-1]) for one in (group, first)]
+    same = group.replica is first.replica and takes[0] == takes[1]
+    return not same or group.capacity_tokens != first.capacity_tokens
+
+
+_IDEAL = (
+    "efficiency ideal is a bound: every peak of the hardware is reached, a step has no overhead; "
+    "servers are slower (--efficiency achievable, or --fit with measured rows)"
+)
+_UNLIKE = (
+    "the groups of workers differ: what a mean prompt takes alone, the KV bytes that transfers and "
+    "tiers move, and what of `evicted` a larger cache would keep are of the first group"
+)
 
 
 def _settings(
@@ -216,117 +253,11 @@ def _settings(
         visible=either(worker.visible, rules.visible),
         wait_for_twins=either(worker.wait_for_twins, rules.wait_for_twins),
         cache_outputs=outputs == "insert",
+        replies=either(worker.replies, rules.replies),
+        mixed=either(worker.mixed, rules.mixed),
+        free_copies=either(worker.free_copies, rules.free_copies),
+        late_results=either(worker.late_results, rules.late_results),
     )
-
-
-def _replica(worker: Worker, place: str) -> Replica | None:
-    """None where constant times are told instead of a model's."""
-    constant = worker.step_s is not None or worker.token_s is not None
-    if constant:
-        if worker.model is not None or worker.hardware is not None:
-            cause = "constant times and a model's times are two things: give one"
-            raise SettingError(f"{place}step_s", cause)
-        return None
-    if worker.model is None or worker.hardware is None:
-        cause = "needed, both, to know what a step takes (or step_s and token_s in a fleet file)"
-        raise SettingError(f"{place}--model, --hardware", cause)
-    return _loaded(
-        worker.model,
-        worker.hardware,
-        worker.tp or 1,
-        worker.weights or "bf16",
-        worker.kv_dtype or "bf16",
-        worker.efficiency or "ideal",
-        worker.mla or "faster",
-        worker.fit,
-    )
-
-
-@lru_cache(maxsize=64)
-def _loaded(
-    model: str,
-    hardware: str,
-    tp: int,
-    weights: str,
-    kv: str,
-    efficiency: str,
-    mla: str,
-    fit: str | None,
-) -> Replica:
-    return load_pricing(
-        model,
-        hardware,
-        num_gpus=tp,
-        weights=weights,
-        kv_dtype=kv,
-        efficiency=efficiency,
-        mla=mla,
-        fit=fit,
-    ).replica
-
-
-def _kv_bytes_per_token(replica: Replica | None) -> float | None:
-    """None where it is no constant, or no model is told."""
-    if replica is None or not has_constant_kv(replica.shape):
-        return None
-    return replica.work.held_bytes(1)
-
-
-def _capacity(
-    worker: Worker,
-    replica: Replica | None,
-    per_token: float | None,
-    rules: EngineRules,
-    place: str,
-) -> tuple[int | None, str]:
-    """(tokens or None, where from)."""
-    if worker.unlimited:
-        if worker.capacity_tokens is not None:
-            raise SettingError(f"{place}unlimited", "and capacity_tokens contradict each other")
-        return None, "unlimited"
-    if worker.capacity_tokens is not None:
-        return worker.capacity_tokens, "given"
-    option = f"{place}--capacity-tokens"
-    if replica is None:
-        raise SettingError(option, "needed where steps have constant times (or unlimited = true)")
-    if per_token is None:
-        cause = f"needed: KV a token of {replica.shape.name} is no constant, memory holds no number"
-        raise SettingError(option, cause)
-    if replica.hardware.memory_bytes is None:
-        raise SettingError(option, f"needed: the memory of {replica.hardware.name} is not known")
-    room = (worker.memory_frac or rules.memory_frac) * replica.hardware.memory_bytes
-    weights = num_parameters(replica.shape) * replica.formats.weight_bytes
-    left = room * replica.num_gpus - weights
-    if left < per_token:
-        cause = (
-            f"{replica.shape.name} takes {weights / 1e9:,.1f} GB of weights, {replica.num_gpus} x "
-            f"{replica.hardware.name} give {room * replica.num_gpus / 1e9:,.1f} GB: no KV fits"
-        )
-        raise SettingError(option, cause)
-    return int(left // per_token), "memory"
-
-
-def _steps(worker: Worker, replica: Replica | None, settings: WorkerSettings) -> StepModel:
-    lookup = worker.lookup_s_per_block or 0.0
-    if replica is not None:
-        return _steps_of(replica, settings.max_batch_tokens, settings.max_running, lookup)
-    made = fixed_steps(
-        settings.max_batch_tokens, settings.max_running, worker.step_s or 0.0, worker.token_s or 0.0
-    )
-    return StepModel(
-        made.linear_s, made.head_s, made.link_s_per_token, made.overhead_s, made.attention, lookup
-    )
-
-
-_made: dict[tuple[int, int, int, float], tuple[Replica, StepModel]] = {}
-
-
-def _steps_of(replica: Replica, max_batch: int, max_running: int, lookup: float) -> StepModel:
-    """Made once: a sweep asks for the same again and again."""
-    key = (id(replica), max_batch, max_running, lookup)
-    if key not in _made:
-        _made[key] = (replica, step_model(replica, max_batch, max_running, lookup))
-    return _made[key][1]
 
 
 def _transfer(file: FleetFile, groups: Sequence[GroupPlan]) -> records.Link | None:
@@ -355,6 +286,6 @@ def _tier(name: str, tier: Tier | None, group: GroupPlan) -> records.Tier | None
 
 def _told_bytes(name: str, group: GroupPlan) -> float:
     if group.kv_bytes_per_token is None:
-        cause = "needed: how many bytes of KV move a token"
-        raise SettingError(f"{name}: worker.kv_bytes_per_token", cause)
+        cause = f"needed, for {name}: how many bytes of KV move a token"
+        raise SettingError("worker.kv_bytes_per_token", cause)
     return group.kv_bytes_per_token

@@ -5,6 +5,7 @@ blocks, what two prompts share inside one is not known: the index then counts in
 multiple of the trace's own that is no finer, and keeps as many tokens as before.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,10 +36,10 @@ def plan_router(
     seed: int,
     block_size: int,
     own_block_size: int | None,
-    terms: StepTerms,
+    terms: StepTerms | Sequence[StepTerms],
 ) -> RouterPlan:
-    """block_size: of the engines. own_block_size: of the trace's ids, None where it has tokens.
-    Raises SettingError."""
+    """terms: of all workers, or of each. block_size: of the engines. own_block_size: of the trace's
+    ids, None where it has tokens. Raises SettingError."""
     router = make_router(text, num_workers, seed, terms)
     index = router.index
     if index.source != "history":

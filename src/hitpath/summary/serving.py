@@ -2,9 +2,9 @@
 goodput, queue, KV use, the funnel, per worker, per stage, over time.
 
 Percentiles are numpy's default (linear between the two nearest of the sorted values), over the
-requests that were served. A mean over time is the exact integral where it is of the whole run; of
-a stage or a window it is the mean of the samples in it. Percentiles and maxima of queue and KV use
-are of samples, one value a worker and moment.
+requests that were served. Queue and KV use of the whole run are exact: over all workers and all of
+its time (KV use's p90 to 1/4,096 of a cache). Of one worker mean and maximum are exact and the p90
+is of samples; of a stage or a window all figures are of the samples in it.
 """
 
 from dataclasses import dataclass
@@ -139,18 +139,28 @@ def goodput(served: Served, slo: Slo) -> Goodput:
 
 
 def whole_spreads(served: Served) -> tuple[Spread, Spread]:
-    """Queue and KV use over the whole run: means from the integrals, the rest from samples."""
+    """Queue and KV use over the whole run, all workers and all of its time."""
     outcome, totals = served.outcome, served.outcome.per_worker
     num_workers, end = len(totals.busy_s), outcome.end_s
-    waiting, use = outcome.samples.waiting, kv_use_of(served)
     if not end > 0:
-        return _spread(waiting, None), _spread(use, None)
-    queue_mean = float(totals.waiting_integral.sum()) / (end * num_workers)
-    queue = _spread(waiting, queue_mean)
-    if use is None:
+        return _spread(outcome.samples.waiting, None), _spread(kv_use_of(served), None)
+    queue = Spread(
+        float(totals.waiting_integral.sum()) / (end * num_workers),
+        float(_place_at(outcome.queue_time_s, 0.9)),
+        float(totals.longest_queue.max()),
+    )
+    if np.any(totals.capacity_blocks == ABSENT):
         return queue, Spread(None, None, None)
     shares = totals.used_integral / (end * totals.capacity_blocks)
-    return queue, _spread(use, float(shares.mean()))
+    peak = float((totals.peak_blocks / totals.capacity_blocks).max())
+    p90 = _place_at(outcome.use_time_s, 0.9) / (len(outcome.use_time_s) - 1)
+    return queue, Spread(float(shares.mean()), min(float(p90), peak), peak)
+
+
+def _place_at(time_s: Floats, share: float) -> int:
+    """The first place up to which there is this share of the time."""
+    passed = np.cumsum(time_s)
+    return int(np.searchsorted(passed, share * passed[-1])) if len(passed) else 0
 
 
 def kv_use_of(served: Served) -> Floats | None:
@@ -168,6 +178,11 @@ def _spread(values: Floats | Ints | None, mean: float | None) -> Spread:
         return Spread(mean, None, None)
     shown = float(values.mean()) if mean is None else mean
     return Spread(shown, float(np.quantile(values, 0.9)), float(values.max()))
+
+
+def _with_most(spread: Spread, most: float | None) -> Spread:
+    """The same with the true maximum, which no sample need have met."""
+    return Spread(spread.mean, spread.p90, None if most is None else float(most))
 
 
 def _span(outcome: ServingOutcome, rows: Mask) -> tuple[float, float]:
@@ -217,11 +232,12 @@ def _workers(served: Served) -> list[WorkerPart]:
         unlimited = capacity == ABSENT
         waiting = float(totals.waiting_integral[w]) / end if end > 0 else None
         used = None if unlimited or not end > 0 else float(totals.used_integral[w]) / end / capacity
+        peak = None if unlimited else int(totals.peak_blocks[w]) / capacity
         part = _part(
             served,
             outcome.worker == w,
-            _spread(outcome.samples.waiting[:, w], waiting),
-            _spread(None if use is None else use[:, w], used),
+            _with_most(_spread(outcome.samples.waiting[:, w], waiting), totals.longest_queue[w]),
+            _with_most(_spread(None if use is None else use[:, w], used), peak),
         )
         parts.append(
             WorkerPart(
@@ -234,7 +250,7 @@ def _workers(served: Served) -> list[WorkerPart]:
                 output_tokens=int(totals.output_tokens[w]),
                 evicted_tokens=int(totals.evicted_blocks[w]) * served.block_size,
                 num_preemptions=int(totals.num_preemptions[w]),
-                peak_kv_use=None if unlimited else int(totals.peak_blocks[w]) / capacity,
+                peak_kv_use=peak,
             )
         )
     return parts

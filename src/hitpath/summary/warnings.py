@@ -24,7 +24,7 @@ def warnings_for(
         )
     found += _about_reports(ledger)
     found += _about_outputs(trace, ledger)
-    found += _about_load(workers, ledger)
+    found += notes_on_load(workers, ledger)
     adapters = ledger.total(ledger.reasons["isolated"]["adapter"])
     if adapters and "isolated" not in ledger.rungs.unknown:
         found.append(
@@ -57,7 +57,7 @@ def _about_outputs(trace: Trace, ledger: Ledger) -> list[str]:
     ]
 
 
-def _about_load(workers: Labels, ledger: Ledger) -> list[str]:
+def notes_on_load(workers: Labels, ledger: Ledger) -> list[str]:
     """A router that leaves most workers idle is no router that anybody runs."""
     num = len(workers.names)
     load = np.zeros(num, dtype=np.int64)

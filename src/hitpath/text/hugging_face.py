@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hitpath.core import SettingError
 from hitpath.text.chat_template import DEFAULT, ChatTemplates
@@ -47,6 +48,13 @@ class HuggingFaceTokenizer:
         if not text.isascii():
             text.encode()  # a lone surrogate is refused here, with its place
         return _array(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def ends(self, text: str) -> npt.NDArray[np.int64]:
+        if not text.isascii():
+            text.encode()
+        offsets = self._tokenizer.encode(text, add_special_tokens=False).offsets
+        found = np.fromiter((end for _, end in offsets), dtype=np.int64, count=len(offsets))
+        return np.maximum.accumulate(found)  # a token of no character has its place from before
 
     def decode(self, ids: Sequence[int]) -> str:
         text: str = self._tokenizer.decode(list(map(int, ids)), skip_special_tokens=False)

@@ -16,12 +16,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hitpath.core import SettingError
 from hitpath.text.regex_seams import Verdict, regex_verdict
 from hitpath.text.seams import Cuts, make_cuts
 from hitpath.text.tekken import tekken_encoder
-from hitpath.text.tokenizer import MISTRAL, OPTION, RenderError, Tokens, needed
+from hitpath.text.tokenizer import (
+    MISTRAL,
+    OPTION,
+    RenderError,
+    Tokens,
+    character_ends,
+    needed,
+)
 
 CONTROL = "\ufdd0"
 JOINT = CONTROL + "\ufdd1"
@@ -48,6 +56,7 @@ class MistralTokenizer:
         self._encode_text = encode_text
         self._controls = _control_tokens(self._base, special_ids)
         self._names = {id_: control for control, id_ in self._controls.items()}
+        self._sizes: dict[int, int] = {}
         marked = [CONTROL + control for control in self._controls]
         verdict = regex_verdict(seam_pattern) if seam_pattern is not None else Verdict()
         self.cuts: Cuts = make_cuts(
@@ -83,6 +92,35 @@ class MistralTokenizer:
         if len(text) > position:
             ids += self._encode_text(text[position:])
         return ids
+
+    def ends(self, text: str) -> npt.NDArray[np.int64]:
+        pieces: list[npt.NDArray[np.int64]] = []
+        position = 0
+        found = self.cuts.added.finditer(text) if self.cuts.added is not None else iter(())
+        for match in found:
+            pieces.append(self._ends(text[position : match.start()]) + position)
+            position = match.end()
+            if match[0] != JOINT:
+                pieces.append(np.array([position], dtype=np.int64))
+        pieces.append(self._ends(text[position:]) + position)
+        return np.concatenate(pieces)
+
+    def _ends(self, text: str) -> npt.NDArray[np.int64]:
+        """Of a text without control tokens."""
+        if not text:
+            return np.empty(0, dtype=np.int64)
+        size = len(text.encode())
+        lengths = [self._num_bytes(id_) for id_ in self._encode_text(text)]
+        ends = np.cumsum(lengths, dtype=np.int64)
+        ends -= ends[-1] - size  # SentencePiece puts a space in front that the text has not
+        return character_ends(text, np.maximum(ends, 0))
+
+    def _num_bytes(self, id_: int) -> int:
+        """Bytes of text that a token stands for."""
+        known = self._sizes.get(id_)
+        if known is None:
+            known = self._sizes[id_] = len(_bytes_of(self._base, id_))
+        return known
 
     def decode(self, ids: Sequence[int]) -> str:
         parts: list[str] = []
@@ -196,6 +234,18 @@ def _bundled_files() -> dict[str, Path]:
         for path in sorted(data.iterdir())
         if re.search(r"^tekken.*\.json$|\.model(\.v\w+)?$", path.name)
     }
+
+
+def _bytes_of(base: Any, id_: int) -> bytes:
+    """What a token of text stands for: Tekken's bytes, SentencePiece's piece with its mark for a
+    space, or the one byte of a fallback."""
+    if hasattr(base, "id_to_byte_piece"):
+        policy = needed("mistral_common.tokens.tokenizers.base", _PACKAGE).SpecialTokenPolicy
+        return bytes(base.id_to_byte_piece(id_, policy.KEEP))
+    piece: str = base.id_to_piece(id_)
+    if re.fullmatch(r"<0x[0-9A-F]{2}>", piece):
+        return bytes([int(piece[3:5], 16)])
+    return piece.replace("\u2581", " ").encode()
 
 
 def _control_tokens(base: Any, special_ids: Iterable[int]) -> dict[str, int]:

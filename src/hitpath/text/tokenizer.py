@@ -69,6 +69,10 @@ class TextTokenizer(Protocol):
         """The text that `encode` makes these ids of, as far as it can be told: added tokens by
         their names, U+FFFD for bytes that are no whole character; ids of no token are left out."""
 
+    def ends(self, text: str) -> npt.NDArray[np.int64]:
+        """Of each token of `encode(text)` the character behind the last one that it has a part of;
+        they never fall. Raises UnicodeEncodeError for a lone surrogate."""
+
     def render_chat(self, messages: Sequence[dict[str, Any]], tools: Sequence[Any] | None) -> str:
         """The text of a chat request up to the head of the coming reply, for `encode`.
 
@@ -93,11 +97,21 @@ class ByteTokenizer:
     def decode(self, ids: Sequence[int]) -> str:
         return np.array(ids, dtype=np.uint8).tobytes().decode("utf-8", "replace")
 
+    def ends(self, text: str) -> npt.NDArray[np.int64]:
+        return character_ends(text, np.arange(1, len(text.encode()) + 1))
+
     def render_chat(self, messages: Sequence[dict[str, Any]], tools: Sequence[Any] | None) -> str:
         return as_bytes.render_chat(list(messages), list(tools or ())).decode()
 
     def render_reply(self, reply: str, chat: bool) -> str:
         return as_bytes.render_reply(reply, chat).decode()
+
+
+def character_ends(text: str, ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The characters behind the last ones that bytes before these ends are a part of."""
+    is_first = (np.frombuffer(text.encode(), dtype=np.uint8) & 0xC0) != 0x80
+    begun = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(is_first)])
+    return np.asarray(begun[ends], dtype=np.int64)
 
 
 def load_tokenizer(spec: str | None, now: datetime | None = None) -> TextTokenizer:

@@ -7,21 +7,21 @@ from importlib.resources import files
 
 from hitpath import __version__
 from hitpath.accounting.rates import ratio
-from hitpath.doctor.advice import ADVICE, TITLES
+from hitpath.doctor.advice import TITLES, advice_of
 from hitpath.doctor.defects import Defect
 from hitpath.doctor.diagnose import Requests
 from hitpath.doctor.diagnosis import Diagnosis
-from hitpath.doctor.prompt import Prompt
+from hitpath.doctor.provider import SENTENCES
 from hitpath.doctor.resolve import general_path
 from hitpath.doctor.textdiff import hunks_of
 from hitpath.report.doctor_document import Shown, cause_sentence, path_shown
+from hitpath.report.doctor_words import FIXES_NOTE, gain_words, notes_of_choices
+from hitpath.report.html.doctor_picture import Box, icicle
 from hitpath.report.text_parts import count, percent
 
 _MOST_DEFECTS = 40
 _AROUND = 160
 _MOST_COMPARED = 200_000
-_WIDTH = 1000.0
-_LEAST_WIDTH = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +30,6 @@ class Piece:
 
     text: str
     marked: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A part of the icicle, in units of a picture _WIDTH wide. css: stable, changed, invalidated or
-    new."""
-
-    x: float
-    width: float
-    css: str
-    title: str
-    label: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +49,7 @@ class Case:
     here_name: str
     segments: tuple[Box, ...]
     parts: tuple[Box, ...]
+    marks: tuple[Box, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +60,15 @@ class DoctorPage:
     facts: tuple[str, ...]
     cases: tuple[Case, ...]
     more: str
-    fixes: tuple[tuple[str, str, str, str], ...]
+    fixes: tuple[tuple[str, ...], ...]
+    fixes_note: str
     why_no_proof: str
     causes: tuple[str, ...]
-    choices: tuple[tuple[str, str, str, str], ...]
+    worth: tuple[tuple[str, ...], ...]
+    provider: tuple[tuple[str, ...], ...]
+    provider_note: str
+    choices: tuple[tuple[str, ...], ...]
+    choices_notes: tuple[str, ...]
     notes: tuple[str, ...]
     command: str
     version: str
@@ -117,15 +111,21 @@ def _page(found: Diagnosis, requests: Requests, command: str, shown: Shown) -> D
         cases=tuple(cases),
         more=f"{rest:,} more defects are in the JSON document." if rest > 0 else "",
         fixes=tuple(
-            (p.name, f"{p.gain_tokens:+,}", percent(ratio(p.hit_tokens, p.prompt_tokens)),
+            (p.name, f"{p.gain_tokens:+,}", count(p.loss_without_tokens),
+             percent(ratio(p.hit_tokens, p.prompt_tokens)),
              ", ".join(kind.replace("_", " ") for kind in p.kinds))
             for p in found.proofs
         ),
+        fixes_note=FIXES_NOTE,
         why_no_proof=found.why_no_proof,
         causes=tuple(cause_sentence(found, cause, shown) for cause in found.shared_causes),
         choices=tuple(
             (c.choice, c.name, percent(c.hit_rate), f"{c.gain_tokens:+,}") for c in found.what_ifs
         ),
+        choices_notes=tuple(notes_of_choices(found)),
+        worth=_worth(found),
+        provider=tuple(_provider(found)),
+        provider_note=(found.provider.note or "") if found.provider and shown.content else "",
         notes=found.notes if shown.content else (),
         command=command if shown.content else "",
         version=__version__,
@@ -133,17 +133,47 @@ def _page(found: Diagnosis, requests: Requests, command: str, shown: Shown) -> D
     )  # fmt: skip
 
 
+def _worth(found: Diagnosis) -> tuple[tuple[str, ...], ...]:
+    """A row of heads, then one a kind; of what was asked for."""
+    worth = found.worth.values()
+    has_seconds = any(one.gpu_s is not None for one in worth)
+    has_usd = any(one.usd is not None for one in worth)
+    if not worth:
+        return ()
+    heads = ("kind", *["GPU-seconds"] * has_seconds, *["USD"] * has_usd)
+    rows = (
+        (
+            kind.replace("_", " "),
+            *["–" if w.gpu_s is None else f"{w.gpu_s:,.3f}"] * has_seconds,
+            *["–" if w.usd is None else f"{w.usd:,.4f}"] * has_usd,
+        )
+        for kind, w in found.worth.items()
+    )
+    return (heads, *rows)
+
+
+def _provider(found: Diagnosis) -> Iterator[tuple[str, ...]]:
+    """(reason, requests, tokens not read) each."""
+    view = found.provider
+    if view is None:
+        return
+    for reason, num in sorted(view.requests.items(), key=lambda item: -item[1]):
+        yield SENTENCES[reason], count(num), count(view.tokens.get(reason, 0))
+    if view.not_told:
+        yield "no usage, or a provider that is not known", count(view.not_told), "–"
+
+
 def _case(found: Diagnosis, requests: Requests, number: int, defect: Defect, shown: Shown) -> Case:
-    gain = found.gain_of(defect)
     numbers = (
         f"{count(defect.num_requests)} requests "
         f"({percent(ratio(defect.num_requests, len(found.trace)))}), "
-        f"{defect.tokens_invalidated:,} invalidated by {defect.tokens_changed:,} changed"
+        f"{defect.tokens_invalidated:,} invalidated by {defect.tokens_changed:,} changed; "
+        f"{gain_words(found, defect)}"
     )
-    if gain is not None:
-        numbers += f"; replayed without it: {gain:+,}"
+    why = found.why_no_gain(defect)
+    numbers += "" if why is None else f" ({why})"
     there, here = _sides(requests, defect, shown)
-    segments, parts = _icicle(found, requests, defect, shown)
+    segments, parts, marks = icicle(found, requests, defect, shown)
     ids = found.trace.ids
     return Case(
         number=number,
@@ -151,7 +181,7 @@ def _case(found: Diagnosis, requests: Requests, number: int, defect: Defect, sho
         place=path_shown(defect.json_path, shown) or defect.segment,
         segment=f"{defect.segment}, character {defect.char_offset:,}",
         numbers=numbers,
-        advice=ADVICE[defect.kind],
+        advice=advice_of(defect.kind, defect.segment),
         detail=defect.detail if shown.content else "",
         there=there,
         here=here,
@@ -159,6 +189,7 @@ def _case(found: Diagnosis, requests: Requests, number: int, defect: Defect, sho
         here_name=shown.name(ids[defect.example]),
         segments=segments,
         parts=parts,
+        marks=marks,
     )
 
 
@@ -217,54 +248,3 @@ def _marked(text: str, marks: Sequence[tuple[int, int]]) -> Iterator[Piece]:
         yield Piece(text[at:end], False)
     if end < len(text):
         yield Piece("…", False)
-
-
-def _icicle(
-    found: Diagnosis, requests: Requests, defect: Defect, shown: Shown
-) -> tuple[tuple[Box, ...], tuple[Box, ...]]:
-    """The example's prompt: its segments, and under them its parts."""
-    request = requests.of(defect.example)
-    if request is None:
-        return (), ()
-    finding = found.findings[defect.example]
-    comparison = finding.comparison
-    first = min((change.start for change in comparison.changes), default=1 << 62)
-
-    def css(start: int, stop: int) -> str:
-        if any(c.start < stop and start < max(c.stop, c.start + 1) for c in comparison.changes):
-            return "changed"
-        kept = sum(max(0, min(b, stop) - max(a, start)) for a, b in comparison.kept)
-        if 2 * kept < stop - start:
-            return "new"
-        return "stable" if start < first else "invalidated"
-
-    prompt = request.prompt
-    total = max(prompt.starts[-1], 1)
-    segments = list(_segments(prompt))
-    return (
-        tuple(_box(total, css(a, b), a, b, name) for a, b, name in segments),
-        tuple(
-            _box(total, css(a, b), a, b, path_shown(part.path, shown))
-            for part, a, b in zip(prompt.parts, prompt.starts, prompt.starts[1:], strict=False)
-            if part.form != "glue"
-        ),
-    )
-
-
-def _segments(prompt: Prompt) -> Iterator[tuple[int, int, str]]:
-    """(start, stop, name) of stretches of one segment; glue goes with what stands before it."""
-    start, name = 0, ""
-    for number, part in enumerate(prompt.parts):
-        if part.form == "glue" or part.segment == name:
-            continue
-        if name:
-            yield start, prompt.starts[number], name
-            start = prompt.starts[number]
-        name = part.segment
-    yield start, prompt.starts[-1], name or "prompt"
-
-
-def _box(total: int, colour: str, start: int, stop: int, name: str) -> Box:
-    width = max((stop - start) / total * _WIDTH, _LEAST_WIDTH)
-    title = f"{name}: {stop - start:,} from {start:,} on, {colour}"
-    return Box(start / total * _WIDTH, width, colour, title, name if width > 8 * len(name) else "")

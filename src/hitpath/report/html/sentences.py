@@ -116,8 +116,9 @@ class LadderFacts:
     better_order: int = 0
 
 
-def ladder(facts: LadderFacts, unit: Unit) -> Note:
-    """Hit, cold and what lies between, with the largest loss."""
+def ladder(facts: LadderFacts, unit: Unit, advice: Mapping[str, str] | None = None) -> Note:
+    """Hit, cold and what lies between, with the largest loss. advice: by label, where the page has
+    other options than `analyze`."""
     prompt = facts.prompt
     if not prompt:
         return Note(f"There are no prompt {unit.many}.", "")
@@ -137,11 +138,13 @@ def ladder(facts: LadderFacts, unit: Unit) -> Note:
     return Note(
         f"{shows} The largest loss is “{words}” ({count(lost[worst])} {unit.many}, "
         f"{pct(ratio(lost[worst], prompt))}): {plain(worst, unit)}.",
-        _advice(worst, lost[worst], facts),
+        _advice(worst, lost[worst], facts, advice or {}),
     )
 
 
-def _advice(worst: str, lost: int, facts: LadderFacts) -> str:
+def _advice(worst: str, lost: int, facts: LadderFacts, advice: Mapping[str, str]) -> str:
+    if worst in advice:
+        return advice[worst]
     if worst != "evicted":
         return _ADVICE[worst]
     if facts.not_stored * 2 > lost:

@@ -28,12 +28,15 @@ from hitpath.report.html.view import (
 from hitpath.report.html.waterfall import waterfall_view
 from hitpath.report.html.words import TOKENS, Unit, pct
 from hitpath.report.simulate_words import (
+    between_line,
     fleet_line,
     group_words,
     load_line,
     miss_line,
     rates_line,
+    requests_of,
     router_line,
+    tiers_line,
     workload_of,
 )
 from hitpath.report.text_parts import count, seconds
@@ -66,6 +69,7 @@ class ServingPage:
     load_foot: str
     funnel_note: Note
     funnel: tuple[Part, ...]
+    funnel_foot: str
     waterfall: Waterfall
     rates: tuple[Rate, ...]
     capacity: Picture | None
@@ -92,6 +96,8 @@ def serving_view(simulation: Simulation, command: str) -> ServingPage:
     serving, analysis = simulation.serving, simulation.analysis
     tokens = tokens_part(analysis)
     slo = serving.goodput
+    plan = simulation.prepared.plan
+    advice = sentences.elsewhere(plan.router.router.index.source != "none")
     return ServingPage(
         title="hitpath simulate",
         unit=TOKENS,
@@ -99,7 +105,7 @@ def serving_view(simulation: Simulation, command: str) -> ServingPage:
         rate_text=sentences.headline(serving),
         rate_name="token-weighted hit rate of the simulated fleet",
         steady=pct(analysis.steady.token_weighted),
-        beside=(fleet_line(simulation.prepared.plan), router_line(simulation.prepared.plan)),
+        beside=tuple(filter(None, (fleet_line(plan), between_line(plan), router_line(plan)))),
         whole=_whole(tokens),
         facts=_facts(simulation),
         warnings=analysis.warnings,
@@ -108,14 +114,15 @@ def serving_view(simulation: Simulation, command: str) -> ServingPage:
         slo=None if slo is None else _slo(slo),
         load=_load(serving),
         load_foot=f"{miss_line(workload_of(simulation.prepared)).capitalize()}.",
-        funnel_note=sentences.funnel(serving.funnel),
+        funnel_note=sentences.funnel(serving.funnel, advice),
         funnel=_funnel(serving),
-        waterfall=waterfall_view(analysis),
+        funnel_foot=tiers_line(serving).capitalize(),
+        waterfall=waterfall_view(analysis, {"elsewhere": advice}),
         rates=_rates(simulation),
         capacity=capacity_view(analysis, None),
         time=_time(serving),
         stages=_stages(simulation),
-        workers=_workers(serving),
+        workers=_workers(simulation),
         groups=group_tables({**analysis.groups, "worker": []}, TOKENS),
         unknown_text=unknown_sentence(list(tokens["not_known"]), TOKENS),
         unknown=tuple(
@@ -147,8 +154,10 @@ def _whole(tokens: dict[str, Any]) -> tuple[Part, ...]:
 def _facts(simulation: Simulation) -> tuple[Fact, ...]:
     serving, plan = simulation.serving, simulation.prepared.plan
     whole = serving.whole
-    facts = [
-        Fact("requests", count(whole.num_sent)),
+    facts = [Fact("requests", count(whole.num_sent))]
+    if serving.num_admitted < whole.num_sent:
+        facts.append(Fact("of them admitted", count(serving.num_admitted)))
+    facts += [
         Fact("prompt tokens", count(whole.prompt_tokens)),
         Fact("TTFT p50", duration(whole.latency.ttft_s.p50)),
         Fact("TTFT p90", duration(whole.latency.ttft_s.p90)),
@@ -216,7 +225,9 @@ def _load(serving: Serving) -> Table:
             count(serving.num_preemptions),
             "",
             "",
-            f"{count(serving.recomputed_tokens)} tokens computed again",
+            f"{count(serving.recomputed_tokens)} tokens computed again"
+            if serving.num_preemptions
+            else "",
         ),
     )
     return Table("Queue and memory", ("<", "mean or number", "p90", "max", "what it is<"), rows)
@@ -316,13 +327,14 @@ def _stages(simulation: Simulation) -> Picture | None:
     )
 
 
-def _workers(serving: Serving) -> Picture | None:
+def _workers(simulation: Simulation) -> Picture | None:
+    serving = simulation.serving
     if len(serving.per_worker) < 2:
         return None
     rows = tuple(
         (
             worker.name if worker.role == "both" else f"{worker.name}, {worker.role}",
-            count(worker.part.num_sent),
+            count(requests_of(simulation, number_of)),
             pct(worker.part.hit_rate),
             duration(worker.part.latency.ttft_s.p90),
             number(worker.part.queue.mean),
@@ -330,7 +342,7 @@ def _workers(serving: Serving) -> Picture | None:
             pct(worker.busy_frac),
             count(worker.evicted_tokens),
         )
-        for worker in serving.per_worker[:MOST_WORKERS]
+        for number_of, worker in enumerate(serving.per_worker[:MOST_WORKERS])
     )
     columns = (
         "worker<", "requests", "hit rate", "TTFT p90", "queue", "KV use", "busy", "evicted tokens",
@@ -344,6 +356,9 @@ def _workers(serving: Serving) -> Picture | None:
 def _settings(simulation: Simulation) -> tuple[Fact, ...]:
     plan, setting = simulation.prepared.plan, setting_part(simulation.analysis)
     facts = [Fact(group.name, group_words(group)) for group in plan.groups]
+    between = between_line(plan)
+    if between:
+        facts.append(Fact("between and behind them", between))
     facts += [
         Fact("router", router_line(plan).removeprefix("router ")),
         Fact("load", load_line(simulation).removeprefix("load: ")),

@@ -25,6 +25,10 @@ from hitpath.traces.table import Floats
 
 _STEPS = 101
 _LEAST_S = 1e-6
+_FAR = 10.0
+"""Rates of stages that differ by more are drawn on a logarithmic axis."""
+_ROOM = 3.0
+"""Of a label on that axis, in percent of its width."""
 
 
 def latency_plot(served: Served) -> Plot | None:
@@ -78,7 +82,8 @@ def _quantile_places(times: Floats, axis: LogAxis) -> list[tuple[float, float]]:
 
 
 def time_plots(windows: Sequence[ServingWindow]) -> tuple[Plot, ...]:
-    """Hit rate and KV use, then TTFT p90, then waiting and running; none without windows."""
+    """Hit rate and KV use, then TTFT p90, then waiting and running; none without windows. A line of
+    requests' figures goes on over windows without requests: there is nothing to break it for."""
     if not windows:
         return ()
     begin = windows[0].begin_s
@@ -126,7 +131,7 @@ def _share_plot(
     def height(share: float | None) -> float | None:
         return None if share is None else 100 - 100 * share / top
 
-    drawn = [(x, height(value)) for x, value in zip(places, hits, strict=True)]
+    drawn = [(x, height(hit)) for x, hit in zip(places, hits, strict=True) if hit is not None]
     layers = [Layer("line hit", line(drawn))]
     legend = [("hit", "hit rate")]
     if any(use is not None for use in uses):
@@ -175,7 +180,7 @@ def _number_plot(
         filled = [(x, y) for x, y in drawn if y is not None]
         if css == "hit" and len(filled) == len(drawn):  # no area over windows without a value
             layers.append(Layer("area hit", area(filled)))
-        layers.append(Layer(f"line {css}", line(drawn)))
+        layers.append(Layer(f"line {css}", line(filled if key == "ttft" else drawn)))
     first = next(iter(series.values()))[1]
     points = []
     for i, (x, at) in enumerate(zip(places, when, strict=True)):
@@ -220,19 +225,16 @@ def stage_plot(parts: Sequence[StagePart], rates: Sequence[float]) -> Plot | Non
         return None
     times = [time for _, p90, mean in told for time in (p90, mean) if time is not None]
     up = LogAxis(min(times) / 1.3, max(times) * 1.3)
-    low, high = told[0][0], told[-1][0]
-
-    def at(rate: float) -> float:
-        return 100 * (rate - low) / (high - low)
-
+    at = _across(told[0][0], told[-1][0])
     series = {"hit": [(at(r), 100 - up.at(p or 0)) for r, p, _ in told],
               "mean": [(at(r), 100 - up.at(m or 0)) for r, _, m in told]}  # fmt: skip
     return Plot(
         key="stages",
         alt="Time to first token of each stage against its rate.",
-        x_title="requests a second that the stage asks for",
+        x_title="requests a second that the stage asks for"
+        + (", logarithmic" if told[-1][0] > _FAR * told[0][0] else ""),
         y_title="TTFT in seconds, logarithmic",
-        x_ticks=tuple(Tick(at(r), f"{r:g}", minor=i % 2 == 1) for i, (r, _, _) in enumerate(told)),
+        x_ticks=_rate_ticks([rate for rate, _, _ in told], at),
         y_ticks=tuple(Tick(100 - up.at(v), short(v)) for v in up.tick_values()),
         layers=tuple(Layer(f"line {css}", line(places)) for css, places in series.items()),
         points=tuple(
@@ -246,3 +248,22 @@ def stage_plot(parts: Sequence[StagePart], rates: Sequence[float]) -> Plot | Non
         height=260,
         legend=(("hit", "p90"), ("mean", "mean")),
     )
+
+
+def _across(low: float, high: float) -> Callable[[float], float]:
+    """From a rate to its place from 0 to 100: logarithmic where the rates lie far apart."""
+    if high > _FAR * low:
+        return lambda rate: 100 * math.log(rate / low) / math.log(high / low)
+    return lambda rate: 100 * (rate - low) / (high - low)
+
+
+def _rate_ticks(rates: Sequence[float], at: Callable[[float], float]) -> tuple[Tick, ...]:
+    """One a rate, where it has room behind the one before; every second one gives way on a narrow
+    screen. The last is always there."""
+    last = max(rates)
+    kept: list[float] = []
+    for rate in dict.fromkeys(rates):
+        behind = not kept or at(rate) - at(kept[-1]) >= _ROOM
+        if rate == last or (behind and at(last) - at(rate) >= _ROOM):
+            kept.append(rate)
+    return tuple(Tick(at(r), f"{r:g}", minor=i % 2 == 1) for i, r in enumerate(kept))

@@ -54,8 +54,22 @@ def slo(goodput: Goodput) -> Note:
     return Note(f"{verdict} {good}", "")
 
 
-def funnel(found: Funnel) -> Note:
-    """The widest step."""
+def elsewhere(router_has_index: bool) -> str:
+    """What to do about prefixes on another worker than the chosen one."""
+    if router_has_index:
+        return (
+            "The router knows of prefixes and weighed the load against them, or its index was "
+            "wrong: a larger weight of the prefix, or an index without lag and loss, wins part of "
+            "this back, if the load allows it."
+        )
+    return (
+        "Let the router send a request to a worker that holds its prefix (try --router hitpath, "
+        "llmd-precise or longest-prefix)."
+    )
+
+
+def funnel(found: Funnel, of_router: str) -> Note:
+    """The widest step. of_router: what to do where it is the router's."""
     losses = {
         "was never computed before": found.prompt - found.ever,
         "was no longer in any cache, or less than a whole block": found.ever - found.best,
@@ -63,8 +77,7 @@ def funnel(found: Funnel) -> Note:
         "was still in flight on the chosen worker": found.chosen - found.delivered,
     }
     advice = {
-        "was on another worker than the chosen one": "A router that sees what workers hold would "
-        "win this back, if their load allows it.",
+        "was on another worker than the chosen one": of_router,
         "was no longer in any cache, or less than a whole block": "A larger cache, or a slower "
         "tier behind it, would win most of this back.",
         "was still in flight on the chosen worker": "Letting a request wait for its twin would win "
@@ -114,15 +127,21 @@ def stages(parts: Sequence[StagePart], rates: Sequence[float]) -> Note:
 
 
 def workers(parts: Sequence[WorkerPart]) -> Note:
-    """Whether one is hot."""
-    sent = [part.part.num_sent for part in parts]
+    """Whether one is hot, of those that the router sends requests to."""
+    asked = [part for part in parts if part.role != "decode"]
+    sent = [part.part.num_sent for part in asked]
     mean = sum(sent) / len(sent)
     if not mean:
         return Note("No worker got a request.", "")
     most = max(range(len(sent)), key=lambda i: sent[i])
+    if len(asked) == 1:
+        return Note(f"{asked[0].name}, the only one for prefill, got all requests.", "")
+    whose = "" if len(asked) == len(parts) else " of the workers that take prompts"
+    if sent[most] == min(sent):
+        return Note(f"Each worker got {count(sent[most])} requests.", "")
     shows = (
-        f"{parts[most].name} got {count(sent[most])} requests, {ratio_text(sent[most] / mean)} the "
-        f"mean of {mean:,.0f}."
+        f"{asked[most].name} got {count(sent[most])} requests, {ratio_text(sent[most] / mean)} the "
+        f"mean of {mean:,.0f}{whose}."
     )
     if sent[most] > _HOT * mean:
         return Note(shows, "It is hot: its queue sets the tail of the latency.")

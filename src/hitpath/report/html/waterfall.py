@@ -1,5 +1,6 @@
 """The waterfall: every prompt token under exactly one label, from hit to prompt."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from hitpath.accounting.rates import ratio
@@ -14,8 +15,8 @@ from hitpath.summary import Analysis
 _NO_TIER = "tier not told"
 
 
-def waterfall_view(analysis: Analysis) -> Waterfall:
-    """Its steps and the sentence over them."""
+def waterfall_view(analysis: Analysis, advice: Mapping[str, str] | None = None) -> Waterfall:
+    """Its steps and the sentence over them. advice: see `sentences.ladder`."""
     tokens = tokens_part(analysis)
     told: dict[str, int] = {"hit": tokens["hit"], "unexplained": tokens["unexplained"]}
     told |= {cause: value for cause, value in tokens["causes"].items() if value is not None}
@@ -63,6 +64,7 @@ def waterfall_view(analysis: Analysis) -> Waterfall:
                 split["policy"] if split is not None else 0,
             ),
             unit,
+            advice,
         ),
         (*steps, everything),
         ", ".join(none),

@@ -16,7 +16,7 @@ from hitpath.sim.serving.cache import (
     pin,
     resident_match,
 )
-from hitpath.sim.serving.layout import PREFILL, WAITING, Caches, Engine, Ints
+from hitpath.sim.serving.layout import AT_SCHEDULE, PREFILL, WAITING, Caches, Engine, Ints
 from hitpath.sim.serving.queues import append, remove, start_running
 from hitpath.sim.serving.step_time import chunk_attention_s
 
@@ -158,7 +158,7 @@ def take_chunk(engine: Engine, w: int, j: int, chunk: int) -> None:
     worker.chunk_s += chunk_attention_s(rows, job.computed, chunk)
     if job.computed + chunk == job.goal:
         worker.emits += 1
-    if worker.processed == 0:
+    if worker.visible == AT_SCHEDULE:
         path = shared_path(c, w, j)
         pin(c, w, j, path, shared_blocks(c, path, job.computed + chunk), True)
 
@@ -196,8 +196,7 @@ def try_admission(engine: Engine, w: int, j: int, found: Ints) -> bool:
     job.goal = goal
     job.start = start
     job.computed = start
-    job.recomputed += max(job.farthest - start, 0)
-    if job.handed == 0 and (chunk < goal - start or worker.processed):
+    if job.handed == 0 and (chunk < goal - start or worker.visible != AT_SCHEDULE):
         fly(c, w, j, 1)
     worker.load_s += load_s(c, found)
     worker.extra_s += engine.groups[worker.group].lookup_s * (goal // block)

@@ -9,8 +9,9 @@ another (followers, stages that drain, requests that are handed over) only up to
 import numpy as np
 
 from hitpath.sim.serving.bare import bare_kernel
-from hitpath.sim.serving.layout import PREFILL, SLOTS, Engine
+from hitpath.sim.serving.layout import AT_SCHEDULE, PREFILL, SLOTS, USE_STEPS, Engine
 from hitpath.sim.serving.step_time import decode_attention_s
+from hitpath.sim.serving.timeline import share_of
 
 
 @bare_kernel
@@ -47,18 +48,24 @@ def decode_ahead(engine: Engine, w: int, until: float) -> bool:
     fixed_s = engine.linear[worker.group, count]
     fixed_s += engine.head[worker.group, count]
     fixed_s += group.link_s * count + group.overhead_s
-    end, steps, context, used = engine.step_end[w], worker.steps, worker.context, worker.used
+    end, ticks, context, used = engine.step_end[w], worker.ticks, worker.context, worker.used
     room = worker.capacity - worker.idle
-    before, told = steps, 0
+    begun, told = ticks, 0
+    # the tick of the step at hand, or of the next, at which a block of a reply becomes visible
+    fills = 1 if worker.visible == AT_SCHEDULE else 0
     while end < until:
-        needed = engine.phase[w, (steps + 1) % block]
-        if engine.slots[w, (steps + 1) % SLOTS] >= 0 or needed > room - used:
+        needed = engine.phase[w, (ticks + 1) % block]
+        if engine.slots[w, (ticks + 1) % SLOTS] >= 0 or needed > room - used:
+            break
+        if engine.fills[w, (ticks + fills) % block, 0] >= 0:
             break
         passed = end - worker.seen
         worker.running_s += passed * worker.running
         worker.used_s += passed * used
+        c.queue_time_s[0] += passed
+        c.use_time_s[int(USE_STEPS * share_of(used, worker.capacity))] += passed
         worker.seen = end
-        steps += 1
+        ticks += 1
         context += count
         told = used
         used += needed
@@ -67,13 +74,15 @@ def decode_ahead(engine: Engine, w: int, until: float) -> bool:
         seconds = fixed_s + decode_attention_s(rows, count, context, in_window)
         worker.busy += seconds
         end += seconds
-    done = (steps - before) * count
+    done = (ticks - begun) * count
     if done > 0:
         worker.told_waiting = worker.left_waiting
         worker.left_waiting = 0
         worker.told_running = worker.running
         worker.told_used = told
-    worker.steps = steps
+    worker.steps += ticks - begun
+    worker.ticks = ticks
+    c.clock[0].ahead += ticks - begun
     worker.context = context
     worker.used = used
     worker.peak = max(worker.peak, used)

@@ -4,6 +4,7 @@ import numpy as np
 
 from hitpath.routing.dispatch import pick
 from hitpath.routing.view import Ask
+from hitpath.sim.serving.active import count_active, see_active
 from hitpath.sim.serving.admission import blocks_for, shared_path
 from hitpath.sim.serving.bare import bare_kernel
 from hitpath.sim.serving.endings import end_job
@@ -17,6 +18,7 @@ from hitpath.sim.serving.layout import (
     State,
 )
 from hitpath.sim.serving.queues import append, remove
+from hitpath.sim.serving.releasing import free_job
 from hitpath.sim.serving.router_index import (
     HISTORY_INDEX,
     RESIDENT,
@@ -24,7 +26,6 @@ from hitpath.sim.serving.router_index import (
     see_resident,
     see_sent,
 )
-from hitpath.sim.serving.schedule import free_job
 from hitpath.sim.serving.timeline import see_engines, touch
 
 
@@ -54,6 +55,8 @@ def look(state: State, j: int, router_node: int) -> bool:
         view.decoding_context[w] = worker.begun_tokens
         view.sent[w] = worker.sent
     see_engines(c, index)
+    if c.clock[0].counts_active:
+        see_active(c, index.sees, c.jobs[j].end_node)
     source = index.rules[0].source
     if source == RESIDENT:
         see_resident(c, index, c.jobs[j].end_node)
@@ -119,6 +122,7 @@ def arrive(state: State, j: int, router_node: int) -> None:
     worker.prefill_tokens += job.uncached
     worker.active_tokens += job.prompt
     clock.in_flight += 1
+    count_active(c, w, j)
     if never_fits(c, w, j):
         end_job(engine, j, TOO_LARGE)
         return
@@ -133,8 +137,6 @@ def arrive_moved(state: State, j: int) -> None:
     engine = state.engine
     c = engine.caches
     job = c.jobs[j]
-    if job.state != MOVING:
-        return
     w, v = job.worker, job.target
     touch(c, w)
     touch(c, v)

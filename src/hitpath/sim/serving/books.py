@@ -38,8 +38,9 @@ def own_blocks(engine: Engine, j: int) -> int:
     held = job.held
     if job.state == DECODE:
         worker = c.workers[job.worker]
-        computed = job.offset + worker.steps
-        held = blocks_for(computed + worker.stepping, c.clock[0].block)
+        computed = job.offset + worker.ticks
+        growing = worker.stepping != 0 and worker.alone == 0
+        held = blocks_for(computed + int(growing), c.clock[0].block)
     return int(held - job.pinned + job.copies)
 
 
@@ -63,7 +64,7 @@ def owner_holds(engine: Engine, owner: int) -> bool:
         return False
     if owner < c.clock[0].num_workers:
         for j in range(len(c.jobs)):
-            if c.jobs[j].worker == owner and c.jobs[j].state not in (UNSENT, WAITING, ENDED):
+            if c.jobs[j].worker == owner and c.jobs[j].state not in (UNSENT, WAITING):
                 used += own_blocks(engine, j)
     return bool(used == worker.used and used + idle <= worker.capacity)
 

@@ -12,7 +12,14 @@ from hitpath.routing.dispatch import NUM_COUNTERS
 from hitpath.routing.view import empty_view
 from hitpath.sim.serving import layout
 from hitpath.sim.serving.layout import Caches, Engine, Floats, Index, Ints, Records, State
-from hitpath.sim.serving.records import Arrivals, FleetSettings, Link, Requests, WorkerGroup
+from hitpath.sim.serving.records import (
+    VISIBLE,
+    Arrivals,
+    FleetSettings,
+    Link,
+    Requests,
+    WorkerGroup,
+)
 from hitpath.sim.serving.router_index import HISTORY_INDEX, NO_INDEX, RESIDENT
 
 _SOURCES = {"none": NO_INDEX, "resident": RESIDENT, "history": HISTORY_INDEX}
@@ -29,6 +36,7 @@ def build_state(
     """Everything idle and empty."""
     groups = fleet.workers
     most_windows = max(len(group.steps.windows) for group in groups)
+    most_running = max(group.settings.max_running for group in groups)
     jobs = _jobs(requests, arrivals)
     stages = _stages(arrivals)
     caches = Caches(
@@ -40,18 +48,19 @@ def build_state(
         jobs=jobs,
         clock=_clock(tree, arrivals, fleet),
         held=np.zeros((2, 2 * fleet.num_workers + 1), dtype=np.int64),
+        queue_time_s=np.zeros(len(requests) + 1),
+        use_time_s=np.zeros(layout.USE_STEPS + 1),
         num_roots=tree.num_roots,
     )
     num = fleet.num_workers
-    items = layout.zeros(layout.ITEM, len(requests) * (1 + most_windows))
-    items["due"] = ABSENT
     engine = Engine(
         caches=caches,
         queues=np.full((num, layout.ENDED + 1, 2), ABSENT, dtype=np.int64),
         phase=np.zeros((num, fleet.block_size), dtype=np.int64),
+        fills=np.full((num, fleet.block_size, 2), ABSENT, dtype=np.int64),
         window=np.zeros((num, 2, most_windows), dtype=np.int64),
         slots=np.full((num, layout.SLOTS), ABSENT, dtype=np.int64),
-        items=items,
+        items=_items(len(requests) * (1 + most_windows)),
         step_end=np.full(num, np.inf),
         heap=layout.zeros(layout.EVENT, len(requests) + 1),
         groups=_groups(groups),
@@ -59,22 +68,24 @@ def build_state(
         linear=_padded([group.steps.linear_s for group in groups]),
         head=_padded([group.steps.head_s for group in groups]),
         attention=np.concatenate([group.steps.attention for group in groups]),
-        ended=np.zeros(max(group.settings.max_running for group in groups) + 1, dtype=np.int64),
+        ended=np.zeros(most_running + 1, dtype=np.int64),
+        filled=np.zeros(most_running + 1, dtype=np.int64),
         stages=stages,
         stage_left=np.bincount(
             arrivals.stage[arrivals.stage >= 0], minlength=stages.shape[1]
         ).astype(np.int64),
     )
-    state = State(
-        engine=engine,
-        router=_index(tree, router_tree, requests, fleet),
-        open_rows=_open_rows(arrivals),
-        changes=_changes(fleet),
-        sample_s=np.zeros(fleet.max_samples),
-        samples=np.zeros((fleet.max_samples, 6, num), dtype=np.int64),
-        found=np.zeros(3, dtype=np.int64),
+    return with_room(
+        State(
+            engine=engine,
+            router=_index(tree, router_tree, requests, fleet),
+            open_rows=_open_rows(arrivals),
+            changes=_changes(fleet),
+            sample_s=np.zeros(fleet.max_samples),
+            samples=np.zeros((fleet.max_samples, 6, num), dtype=np.int64),
+            found=np.zeros(3, dtype=np.int64),
+        )
     )
-    return with_room(state)
 
 
 def with_room(state: State) -> State:
@@ -120,6 +131,12 @@ def _with_free_moves(caches: Caches, count: int) -> Records:
     return moves
 
 
+def _items(count: int) -> Records:
+    items = layout.zeros(layout.ITEM, count)
+    items["due"] = ABSENT
+    return items
+
+
 def _nodes(tree: Tree) -> Records:
     nodes = layout.zeros(layout.NODE, len(tree.parent))
     nodes["parent"], nodes["depth"], nodes["length"] = tree.parent, tree.depth, tree.length
@@ -130,7 +147,8 @@ def _nodes(tree: Tree) -> Records:
 def _jobs(requests: Requests, arrivals: Arrivals) -> Records:
     jobs = layout.zeros(layout.JOB, len(requests))
     links = (
-        "next prev run_next run_prev part_entry part_next part_prev worker target routed decoder"
+        "next prev run_next run_prev part_entry part_next part_prev worker target routed decoder "
+        "counted"
     )
     layout.absent(jobs, links + " matched ending follower next_follower")
     jobs["prompt"], jobs["output"] = requests.prompt_tokens, requests.output_tokens
@@ -153,7 +171,10 @@ def _workers(fleet: FleetSettings) -> Records:
     """The workers, the memories of their hosts, the store that all share."""
     num = fleet.num_workers
     workers = layout.zeros(layout.WORKER, 2 * num + 1)
-    layout.absent(workers, "oldest newest run_first run_last history_newest history_oldest")
+    layout.absent(
+        workers,
+        "oldest newest run_first run_last history_newest history_oldest late_first late_last",
+    )
     workers["capacity"] = layout.UNLIMITED
     number = {id(group): i for i, group in enumerate(fleet.workers)}
     for w, group in enumerate(fleet.of_workers()):
@@ -167,8 +188,10 @@ def _workers(fleet: FleetSettings) -> Records:
         worker.max_batch, worker.max_running = settings.max_batch_tokens, settings.max_running
         worker.chunked, worker.reserve = settings.chunked_prefill, settings.reserve_full_prompt
         worker.last_token, worker.twins = settings.last_token, settings.wait_for_twins
-        worker.processed = settings.visible == "processed"
-        worker.outputs = settings.cache_outputs
+        worker.visible = VISIBLE.index(settings.visible)
+        worker.outputs, worker.growing = settings.cache_outputs, settings.replies == "growing"
+        worker.mixed, worker.free_copies = settings.mixed, settings.free_copies
+        worker.late_results = settings.late_results
         worker.alive = 1
     for owners, tier in ((slice(num, 2 * num), fleet.host), (slice(2 * num, None), fleet.remote)):
         if tier is not None and tier.capacity_blocks is not None:
@@ -190,8 +213,11 @@ def _clock(tree: Tree, arrivals: Arrivals, fleet: FleetSettings) -> Records:
     now.most_entries = nodes * (1 + tiers)
     now.all_entries = nodes * (fleet.num_workers * (1 + (fleet.host is not None)) + 1)
     now.most_running = max(group.settings.max_running for group in fleet.workers) + 2
+    if any(group.settings.late_results for group in fleet.workers):
+        now.most_running *= 2  # those that ended give back their blocks beside those that run
     now.lagging = fleet.index_lag_s > 0 or fleet.index_loss_frac > 0
     now.most_moves = 2 * (now.most_running + 1) * (path_nodes(tree) + 1) if now.lagging else 0
+    now.counts_active = fleet.router.counts_blocks
     now.max_in_flight = layout.UNLIMITED if fleet.max_in_flight is None else fleet.max_in_flight
     now.linked = arrivals.drain or np.any(arrivals.follows >= 0) or fleet.transfer is not None
     now.seen_tick = -1

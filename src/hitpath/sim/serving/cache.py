@@ -201,7 +201,7 @@ def pin(c: Caches, w: int, j: int, end_node: int, upto: int, computed: bool) -> 
 
     computed False: they are there (a hit). True: the job has computed those that it had not pinned
     yet, in blocks of its own. Where nobody uses the block that is there already, the new one takes
-    its place; where others do, the job keeps its copy until it ends.
+    its place; where others do, the job keeps its copy until it ends, or gives it back at once.
     """
     job = c.jobs[j]
     before = job.pinned
@@ -220,7 +220,11 @@ def pin(c: Caches, w: int, j: int, end_node: int, upto: int, computed: bool) -> 
             e = make_entry(c, node, w)
             entry = c.entries[e]
             if computed:
-                job.copies += max(min(high, entry.in_use) - low, 0)
+                twice = max(min(high, entry.in_use) - low, 0)
+                if worker.free_copies:
+                    worker.used -= twice
+                else:
+                    job.copies += twice
             taken = take_idle(c, w, e, high)
             if computed and high > entry.resident:
                 note_move(c, e, w, 1, entry.resident, high)
@@ -337,3 +341,10 @@ def fly(c: Caches, w: int, j: int, change: int) -> None:
         e = make_entry(c, node, w)
         c.entries[e].flights += change
         node = c.nodes[node].parent
+
+
+@bare_kernel
+def land(c: Caches, w: int, j: int) -> None:
+    """Job j is no prompt in progress any more, if it was one."""
+    if c.jobs[j].flying:
+        fly(c, w, j, -1)

@@ -5,7 +5,7 @@ import numpy as np
 from hitpath.sim.serving.admission import shared_path
 from hitpath.sim.serving.arriving import make_ready
 from hitpath.sim.serving.bare import bare_kernel
-from hitpath.sim.serving.cache import drop_segment, release
+from hitpath.sim.serving.cache import drop_segment, land, release
 from hitpath.sim.serving.endings import end_job
 from hitpath.sim.serving.layout import (
     FAIL,
@@ -18,8 +18,9 @@ from hitpath.sim.serving.layout import (
     State,
 )
 from hitpath.sim.serving.queues import remove
+from hitpath.sim.serving.releasing import free_job
 from hitpath.sim.serving.router_index import forget_worker
-from hitpath.sim.serving.schedule import free_job, leave_step
+from hitpath.sim.serving.schedule import leave_step
 from hitpath.sim.serving.timeline import touch
 
 
@@ -41,13 +42,14 @@ def lose_owner(c: Caches, owner: int) -> None:
 
 
 @bare_kernel
-def end_all(engine: Engine, w: int, stepping: bool) -> None:
+def end_all(engine: Engine, w: int, grown: bool) -> None:
     """Every request on the worker, or on its way to it, ends with it. Nothing is written down."""
     c = engine.caches
     worker = c.workers[w]
     while worker.run_first >= 0:
         j = worker.run_first
-        leave_step(engine, w, j, stepping)
+        leave_step(engine, w, j, grown)
+        land(c, w, j)
         c.jobs[j].chunk = 0
         release(c, w, j, shared_path(c, w, j))
         end_job(engine, j, FAILED_WORKER)
@@ -82,6 +84,7 @@ def fail(state: State, w: int) -> None:
         return
     touch(c, w)
     stepping = worker.stepping != 0
+    grown = stepping and worker.alone == 0
     if stepping:
         worker.busy -= engine.step_end[w] - c.clock[0].now
         worker.stepping = 0
@@ -91,7 +94,7 @@ def fail(state: State, w: int) -> None:
     if worker.ready:
         worker.ready = 0
         c.clock[0].ready -= 1
-    end_all(engine, w, stepping)
+    end_all(engine, w, grown)
     lose_owner(c, w)
     lose_owner(c, c.clock[0].num_workers + w)
     forget_worker(engine, state.router, w)

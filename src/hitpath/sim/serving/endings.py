@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from hitpath.sim.serving.active import forget_active
 from hitpath.sim.serving.bare import bare_kernel
 from hitpath.sim.serving.layout import ARRIVAL, ENDED, SERVED, UNSENT, Engine, Records
 
@@ -82,6 +83,7 @@ def leave_router(engine: Engine, j: int) -> None:
     if not np.isnan(job.first):
         worker.begun -= 1
         worker.begun_tokens -= job.prompt + job.emitted
+    forget_active(c, j)
     c.clock[0].in_flight -= 1
 
 
@@ -91,6 +93,7 @@ def end_job(engine: Engine, j: int, ending: int) -> None:
     c = engine.caches
     job, clock = c.jobs[j], c.clock[0]
     leave_router(engine, j)
+    clock.ended += 1
     job.ending = ending
     job.state = ENDED
     if ending == SERVED:

@@ -1,17 +1,23 @@
 """A step ends: tokens come out, requests finish, are handed over or begin to decode.
 
-Order: chunks of prompts become visible (where that is after the step) in order of admission; then
-requests that had their last token give back their blocks, in order of admission too.
+Order: blocks of replies become visible (where that is after the step), then chunks of prompts,
+then requests that had their last token give back their blocks; each in order of admission.
 """
 
 import numpy as np
 
+from hitpath.sim.serving.active import forget_active
 from hitpath.sim.serving.admission import blocks_for, shared_blocks, shared_path
 from hitpath.sim.serving.bare import bare_kernel
-from hitpath.sim.serving.cache import fly, pin
-from hitpath.sim.serving.decoding import advance_decoding, begin_decoding
+from hitpath.sim.serving.cache import land, pin
+from hitpath.sim.serving.decoding import advance_decoding, begin_decoding, show_filled
 from hitpath.sim.serving.endings import end_job, push_event
+from hitpath.sim.serving.late import show_late
 from hitpath.sim.serving.layout import (
+    AFTER_PROMPT,
+    AFTER_STEP,
+    AT_SCHEDULE,
+    ENDED,
     FAILED_WORKER,
     MOVED,
     MOVING,
@@ -21,7 +27,8 @@ from hitpath.sim.serving.layout import (
     Engine,
 )
 from hitpath.sim.serving.queues import append, remove, sort_by_admission, stop_running
-from hitpath.sim.serving.schedule import free_job, leave_step
+from hitpath.sim.serving.releasing import free_job
+from hitpath.sim.serving.schedule import leave_step
 
 
 @bare_kernel
@@ -47,8 +54,7 @@ def hand_over(engine: Engine, w: int, j: int) -> None:
     c = engine.caches
     clock, worker, job = c.clock[0], c.workers[w], c.jobs[j]
     remove(engine, w, PREFILL, j)
-    if job.flying:
-        fly(c, w, j, -1)
+    land(c, w, j)
     stop_running(c, w, j)
     job.farthest = max(job.farthest, job.computed)
     v = decode_worker(engine)
@@ -65,6 +71,7 @@ def hand_over(engine: Engine, w: int, j: int) -> None:
     job.uncached = 0
     worker.in_flight -= 1
     worker.active_tokens -= job.prompt
+    forget_active(c, j)
     target = c.workers[v]
     target.in_flight += 1
     target.active_tokens += job.prompt
@@ -95,13 +102,19 @@ def end_chunk(engine: Engine, w: int, j: int, count: int) -> int:
     """Job j's chunk is computed. Returns how many requests stand in `ended` by now."""
     c = engine.caches
     worker, job = c.workers[w], c.jobs[j]
+    before = job.computed
     job.computed += job.chunk
     job.total += job.chunk
+    job.recomputed += max(min(job.farthest, job.computed) - before, 0)
     job.chunk = 0
-    if worker.processed:
-        path = shared_path(c, w, j)
-        pin(c, w, j, path, shared_blocks(c, path, job.computed), True)
-    if job.computed < job.goal:
+    done = job.computed == job.goal
+    if worker.visible == AFTER_STEP or (done and worker.visible == AFTER_PROMPT):
+        if worker.late_results:
+            show_late(engine, w, j)
+        else:
+            path = shared_path(c, w, j)
+            pin(c, w, j, path, shared_blocks(c, path, job.computed), True)
+    if not done:
         return count
     if worker.hands_over:
         hand_over(engine, w, j)
@@ -111,8 +124,8 @@ def end_chunk(engine: Engine, w: int, j: int, count: int) -> int:
         engine.ended[count] = j
         return count + 1
     remove(engine, w, PREFILL, j)
-    if job.flying:
-        fly(c, w, j, -1)
+    if job.late_tokens == 0:
+        land(c, w, j)
     begin_decoding(engine, w, j)
     return count
 
@@ -126,11 +139,16 @@ def end_step(engine: Engine, w: int) -> None:
     worker.stepping = 0
     worker.steps += 1
     worker.computed += worker.tokens
-    decodes = worker.decoding
-    worker.output += decodes
-    worker.active_tokens += decodes
-    worker.begun_tokens += decodes
-    count = advance_decoding(engine, w)
+    count = 0
+    if worker.alone == 0:
+        decodes = worker.decoding
+        worker.ticks += 1
+        worker.output += decodes
+        worker.active_tokens += decodes
+        worker.begun_tokens += decodes
+        if worker.visible != AT_SCHEDULE and worker.late_results == 0:
+            show_filled(engine, w, worker.ticks - 1)
+        count = advance_decoding(engine, w)
     j = engine.queues[w, PREFILL, 0]
     while j >= 0 and c.jobs[j].chunk > 0:
         after = c.jobs[j].next
@@ -141,5 +159,9 @@ def end_step(engine: Engine, w: int) -> None:
     for i in range(count):
         j = engine.ended[i]
         leave_step(engine, w, j, False)
-        free_job(engine, w, j, shared_path(c, w, j))
+        if worker.late_results:
+            append(engine, w, ENDED, j)
+        else:
+            land(c, w, j)
+            free_job(engine, w, j, shared_path(c, w, j))
         end_job(engine, j, SERVED)

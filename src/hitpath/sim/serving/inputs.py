@@ -7,6 +7,9 @@ from hitpath.index.forest import Tree
 from hitpath.sim.serving.layout import Ints
 from hitpath.sim.serving.records import Arrivals, FleetSettings, Requests
 
+MOST_OUTPUT_TOKENS = 1 << 24
+"""Each token of a reply is a step: more is no reply that anybody reads, and runs for hours."""
+
 
 def check_inputs(
     tree: Tree,
@@ -35,6 +38,8 @@ def _check_requests(tree: Tree, requests: Requests, block: int) -> None:
         raise ValueError(f"the columns of the requests have {sorted(lengths)} rows")
     if np.any(requests.prompt_tokens < 1) or np.any(requests.output_tokens < 1):
         raise ValueError("prompts and outputs have at least one token")
+    if np.any(requests.output_tokens > MOST_OUTPUT_TOKENS):
+        raise ValueError(f"outputs have at most {MOST_OUTPUT_TOKENS:,} tokens")
     _check_nodes("end_node", requests.end_node, tree)
     whole = requests.prompt_tokens // block
     path = (tree.depth + tree.length)[requests.end_node]

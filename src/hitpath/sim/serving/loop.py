@@ -13,11 +13,15 @@ from hitpath.sim.serving.bare import bare_entry, bare_kernel
 from hitpath.sim.serving.changing import change
 from hitpath.sim.serving.endings import pop_event
 from hitpath.sim.serving.finishing import end_step
-from hitpath.sim.serving.layout import ARRIVAL, MOVED, Engine, Floats, Ints, State
+from hitpath.sim.serving.layout import ARRIVAL, MOVED, MOVING, Engine, Floats, Ints, State
 from hitpath.sim.serving.schedule import begin_step
 from hitpath.sim.serving.timeline import pass_time, touch
 
 DONE, NEEDS_ROOM, GOES_ON = range(3)
+SLICE = 1 << 17
+"""Events of one call: some tenths of a second, after which the caller may look up."""
+STEPS_AHEAD = 1 << 21
+"""And so many steps in which nothing else happens."""
 
 
 @bare_kernel
@@ -92,8 +96,20 @@ def finish_step(state: State, w: int) -> None:
     worker.told_waiting = worker.left_waiting
     worker.told_running = worker.running
     worker.told_used = worker.used
-    if worker.running > 0 or worker.waiting > 0:
+    if worker.running > 0 or worker.waiting > 0 or worker.late_results:
         make_ready(c, w)
+
+
+@bare_kernel
+def first_in_heap(engine: Engine) -> float:
+    """When the first event of the heap happens; infinite for none. KV on its way to or from a
+    worker that failed arrives nowhere: no time passes for it."""
+    clock, heap = engine.caches.clock[0], engine.heap
+    while clock.heap > 0 and heap[0].kind == MOVED:
+        if engine.caches.jobs[heap[0].row].state == MOVING:
+            break
+        pop_event(engine)
+    return float(heap[0].time) if clock.heap > 0 else np.inf
 
 
 @bare_kernel
@@ -132,16 +148,18 @@ def run_ahead(engine: Engine, w: int, outside_s: float) -> bool:
 
 @bare_entry
 def run(state: State, router_nodes: Ints) -> int:
-    """Until nothing is left to happen (DONE), or an array must grow (NEEDS_ROOM: call again with
-    more). A checked simulation returns after every event (GOES_ON)."""
+    """Until nothing is left to happen (DONE), an array must grow (NEEDS_ROOM: call again with
+    more), or many events have happened (GOES_ON: call again). A checked simulation returns after
+    every event."""
     engine = state.engine
     c = engine.caches
     clock = c.clock[0]
+    events, ahead = 0, clock.ahead + STEPS_AHEAD
     while has_room(state):
         w = first_step_end(engine.step_end)
         steps_s = engine.step_end[w]
         opens_s = next_open(state)
-        heap_s = engine.heap[0].time if clock.heap > 0 else np.inf
+        heap_s = first_in_heap(engine)
         changes_s = first_change(state)
         soonest = min(min(steps_s, opens_s), min(heap_s, changes_s))
         if clock.ready > 0 and soonest > clock.now:
@@ -170,6 +188,7 @@ def run(state: State, router_nodes: Ints) -> int:
                     arrive_moved(state, j)
                 else:
                     arrive(state, j, router_nodes[j])
-        if clock.checked:
+        events += 1
+        if clock.checked or events == SLICE or clock.ahead >= ahead:
             return GOES_ON
     return NEEDS_ROOM

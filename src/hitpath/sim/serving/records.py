@@ -7,7 +7,7 @@ there is none.
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,13 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Hashes = NDArray[np.uint64]
 
-Visible = Literal["schedule", "processed"]
+Visible = Literal["schedule", "processed", "prompt"]
+Replies = Literal["growing", "ended"]
 Role = Literal["both", "prefill", "decode"]
 Event = Literal["fail", "join", "restart"]
+
+VISIBLE: tuple[str, ...] = get_args(Visible)
+REPLIES: tuple[str, ...] = get_args(Replies)
 
 ENDINGS = {
     SERVED: "served",
@@ -43,9 +47,15 @@ class WorkerSettings:
     max_num_seqs). chunked_prefill: a prompt may be cut where a step is full. watermark_frac: share
     of the blocks that an admission leaves free while others run. reserve_full_prompt: an admission
     needs room for the whole prompt, not for its first chunk only. last_token: at least the last
-    token is computed. visible: others find the blocks of a chunk when it is scheduled (vLLM) or
-    after its step (SGLang). wait_for_twins: no admission while a running request is about to
-    compute the next block (TensorRT-LLM). cache_outputs: replies that the trace has stay cached.
+    token is computed. visible: others find the blocks of a chunk when it is scheduled (vLLM), after
+    its step (SGLang), or after the step that ends the prompt (TensorRT-LLM). wait_for_twins: no
+    admission while a running request is about to compute the next block (TensorRT-LLM).
+    cache_outputs: replies that the trace has stay cached. replies: their blocks are visible as they
+    fill (vLLM), or when the request ends. mixed: prompts and decodes share steps; False: a step of
+    prompts alone goes first (SGLang). free_copies: who made a block visible that is there already
+    shares that one and gives its own back (SGLang). late_results: what a step computed becomes
+    visible, and who ended gives back its blocks, when the next step has been put together (SGLang's
+    overlap schedule).
     """
 
     block_size: int = 16
@@ -59,6 +69,10 @@ class WorkerSettings:
     visible: Visible = "schedule"
     wait_for_twins: bool = False
     cache_outputs: bool = True
+    replies: Replies = "growing"
+    mixed: bool = True
+    free_copies: bool = False
+    late_results: bool = False
 
     def __post_init__(self) -> None:
         _at_least("block_size", self.block_size, 1)
@@ -71,8 +85,10 @@ class WorkerSettings:
             raise SettingError("max_running", f"{cause}: a step could not decode them all")
         if not 0 <= self.watermark_frac < 1:
             raise SettingError("watermark_frac", f"{self.watermark_frac:g} is not from 0 to 1")
-        if self.visible not in ("schedule", "processed"):
-            raise SettingError("visible", f"{self.visible!r} is not schedule or processed")
+        if self.visible not in VISIBLE:
+            raise SettingError("visible", f"{self.visible!r} is not one of {', '.join(VISIBLE)}")
+        if self.replies not in REPLIES:
+            raise SettingError("replies", f"{self.replies!r} is not one of {', '.join(REPLIES)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,8 +309,9 @@ class Samples:
 @dataclass(frozen=True, slots=True)
 class WorkerTotals:
     """One entry a worker. computed_tokens: prefilled and decoded, recomputed ones included.
-    peak_blocks: most in use. The three integrals are over time, up to end_s, in requests x s and
-    blocks x s: divided by end_s they are means. capacity_blocks: ABSENT where unlimited."""
+    peak_blocks: most in use; longest_queue: most that waited for any time. The three integrals are
+    over time, up to end_s, in requests x s and blocks x s: divided by end_s they are means.
+    capacity_blocks: ABSENT where unlimited."""
 
     capacity_blocks: Ints
     busy_s: Floats
@@ -303,6 +320,7 @@ class WorkerTotals:
     output_tokens: Ints
     evicted_blocks: Ints
     peak_blocks: Ints
+    longest_queue: Ints
     num_preemptions: Ints
     waiting_integral: Floats
     running_integral: Floats
@@ -319,8 +337,10 @@ class ServingOutcome:
     of which hit_host_tokens and hit_remote_tokens came from lower tiers. granted: rungs 0 to 3
     [4, N] at the first admission. believed_match: tokens that the router believed on its choice.
     computed_tokens: in all its steps; recomputed_tokens: of those computed once before, too, lost
-    with a preemption. ending: one of
-    SERVED ... FAILED_WORKER. stage_start_s: [num_stages]. end_s: of the last event.
+    with a preemption. ending: one of SERVED ... FAILED_WORKER. queue_time_s [longest queue + 1]:
+    seconds, over all workers, in which so many waited on one; use_time_s [USE_STEPS + 1]: in
+    which a cache was in use to such a share (place / USE_STEPS, rounded down), unlimited ones
+    at 0. stage_start_s: [num_stages]. end_s: of the last event.
     """
 
     sent_s: Floats
@@ -340,6 +360,8 @@ class ServingOutcome:
     ending: Ints
     per_worker: WorkerTotals
     samples: Samples
+    queue_time_s: Floats
+    use_time_s: Floats
     stage_start_s: Floats
     end_s: float
     ttft_constant_s: float

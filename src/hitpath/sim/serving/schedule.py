@@ -1,4 +1,5 @@
-"""A step begins: decodes, then prompts in progress, then admissions; and how long it takes.
+"""A step begins: decodes, then prompts in progress, then admissions; and how long it takes. Where
+the two are not mixed: prompts in progress and admissions, and only if there are none, decodes.
 
 Where a request that runs finds no block, the one admitted last gives up all of its blocks and
 waits again, first in the queue; it will compute again what it does not find in the cache. A step
@@ -8,28 +9,17 @@ in which that happened admits nobody.
 from hitpath.sim.serving.admission import (
     admit_waiting,
     blocks_for,
-    shared_blocks,
     shared_path,
     take_chunk,
 )
 from hitpath.sim.serving.bare import bare_kernel
-from hitpath.sim.serving.cache import allocate, fly, pin, release
-from hitpath.sim.serving.decoding import end_decoding
-from hitpath.sim.serving.layout import DECODE, PREFILL, WAITING, Engine, Ints
+from hitpath.sim.serving.cache import allocate, land, release
+from hitpath.sim.serving.decoding import end_decoding, show_filled
+from hitpath.sim.serving.late import handle_late
+from hitpath.sim.serving.layout import AT_SCHEDULE, DECODE, PREFILL, WAITING, Engine, Ints
 from hitpath.sim.serving.queues import prepend, remove, stop_running
 from hitpath.sim.serving.step_time import decode_attention_s
 from hitpath.sim.serving.tiers import write_down
-
-
-@bare_kernel
-def free_job(engine: Engine, w: int, j: int, path: int) -> None:
-    """The job's blocks go back; those that others can find stay, and are written down."""
-    c = engine.caches
-    job = c.jobs[j]
-    pin(c, w, j, path, shared_blocks(c, path, job.computed), True)
-    kept = job.pinned
-    release(c, w, j, path)
-    write_down(c, w, path, kept)
 
 
 @bare_kernel
@@ -45,21 +35,23 @@ def leave_step(engine: Engine, w: int, j: int, grown: bool) -> None:
         job.held = blocks_for(job.computed + 1 if grown else job.computed, block)
     else:
         remove(engine, w, PREFILL, j)
-        if job.flying:
-            fly(c, w, j, -1)
     stop_running(c, w, j)
     job.farthest = max(job.farthest, job.computed)
 
 
 @bare_kernel
 def preempt(engine: Engine, w: int, j: int, grown: bool) -> None:
-    """Job j gives up its blocks and waits again, first of all."""
+    """Job j gives up its blocks and waits again, first of all. What was visible stays."""
     c = engine.caches
     worker, job = c.workers[w], c.jobs[j]
     if grown and job.state == DECODE:
         worker.budget += 1
     leave_step(engine, w, j, grown)
-    free_job(engine, w, j, shared_path(c, w, j))
+    land(c, w, j)
+    job.late_tokens = 0
+    path, kept = shared_path(c, w, j), job.pinned
+    release(c, w, j, path)
+    write_down(c, w, path, kept)
     prepend(engine, w, WAITING, j)
     job.state = WAITING
     worker.waiting += 1
@@ -87,7 +79,7 @@ def grow_decodes(engine: Engine, w: int) -> bool:
     """Blocks for the next token of each decoding request; whether somebody had to go."""
     c = engine.caches
     worker, block = c.workers[w], c.clock[0].block
-    needed = engine.phase[w, worker.steps % block]
+    needed = engine.phase[w, worker.ticks % block]
     if needed <= worker.capacity - worker.used:
         if needed > 0:
             allocate(c, w, needed)
@@ -95,7 +87,7 @@ def grow_decodes(engine: Engine, w: int) -> bool:
     j = worker.run_first
     while j >= 0:
         job = c.jobs[j]
-        if job.state == DECODE and (job.offset + worker.steps) % block == 0:
+        if job.state == DECODE and (job.offset + worker.ticks) % block == 0:
             if make_room(engine, w, j, 1, False) == 2:
                 break
             allocate(c, w, 1)
@@ -104,8 +96,9 @@ def grow_decodes(engine: Engine, w: int) -> bool:
 
 
 @bare_kernel
-def continue_prompts(engine: Engine, w: int) -> bool:
-    """The next chunk of each prompt in progress; whether somebody had to go."""
+def continue_prompts(engine: Engine, w: int, grown: bool) -> bool:
+    """The next chunk of each prompt in progress; whether somebody had to go. grown: decoding
+    requests have their blocks already."""
     c = engine.caches
     worker, block = c.workers[w], c.clock[0].block
     preempted = False
@@ -114,7 +107,7 @@ def continue_prompts(engine: Engine, w: int) -> bool:
         job = c.jobs[j]
         chunk = min(job.goal - job.computed, worker.budget)
         needed = max(blocks_for(job.computed + chunk, block) - job.held, 0)
-        done = make_room(engine, w, j, needed, True)
+        done = make_room(engine, w, j, needed, grown)
         preempted = preempted or done > 0
         if done == 2:
             break
@@ -131,7 +124,7 @@ def step_s(engine: Engine, w: int) -> float:
     """How long the step takes that was put together."""
     worker = engine.caches.workers[w]
     group = engine.groups[worker.group]
-    decodes = worker.decoding
+    decodes = 0 if worker.alone else worker.decoding
     seconds = engine.linear[worker.group, worker.tokens]
     seconds += engine.head[worker.group, worker.emits]
     seconds += group.link_s * worker.tokens + group.overhead_s
@@ -154,14 +147,24 @@ def put_together(engine: Engine, w: int, found: Ints) -> bool:
     worker.chunk_s = 0.0
     worker.extra_s = 0.0
     worker.load_s = 0.0
+    worker.alone = 0
     preempted = False
-    if worker.decoding > 0:
+    if worker.mixed and worker.decoding > 0:
         preempted = grow_decodes(engine, w)
         worker.budget -= worker.decoding
-    if engine.queues[w, PREFILL, 0] >= 0 and continue_prompts(engine, w):
+    if engine.queues[w, PREFILL, 0] >= 0 and continue_prompts(engine, w, worker.mixed != 0):
         preempted = True
+    if worker.mixed and worker.visible == AT_SCHEDULE:
+        show_filled(engine, w, worker.ticks)
     if worker.waiting > 0 and not preempted:
         admit_waiting(engine, w, found)
+    if worker.mixed == 0 and worker.tokens > 0:
+        worker.alone = 1
+        return preempted
+    if worker.mixed == 0 and worker.decoding > 0:
+        preempted = grow_decodes(engine, w) or preempted
+        if worker.visible == AT_SCHEDULE:
+            show_filled(engine, w, worker.ticks)
     worker.tokens += worker.decoding
     worker.emits += worker.decoding
     return preempted
@@ -171,8 +174,12 @@ def put_together(engine: Engine, w: int, found: Ints) -> bool:
 def begin_step(engine: Engine, w: int, found: Ints) -> None:
     """Start a step, if there is anything to run."""
     worker = engine.caches.workers[w]
-    while put_together(engine, w, found) and worker.tokens == 0:
-        pass  # a request alone gave up its blocks: now it may be admitted again
+    goes_on = True
+    while goes_on:  # a request alone gave up its blocks, or late results did: once more
+        goes_on = put_together(engine, w, found)
+        if worker.late_results:
+            goes_on = handle_late(engine, w) or goes_on
+        goes_on = goes_on and worker.tokens == 0
     if worker.tokens == 0:
         return
     seconds = step_s(engine, w)

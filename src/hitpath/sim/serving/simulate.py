@@ -1,5 +1,7 @@
 """The entry: a forest, requests, arrivals and a fleet in, what happened out."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from hitpath.core import HitpathError
@@ -28,13 +30,15 @@ def simulate_serving(
     requests: Requests,
     arrivals: Arrivals,
     fleet: FleetSettings,
+    between: Callable[[float], None] | None = None,
 ) -> ServingOutcome:
     """Serve every request, in virtual time.
 
     tree: of the engines' whole blocks. router_tree: of the router's, where it keeps an index of
     history. Deterministic: the same arguments give the same answer. Memory does not grow with time,
-    nor with the number of steps. Thread-safe, and without the GIL but for its set-up. Raises
-    ValueError for arguments that do not fit together.
+    nor with the number of steps. Thread-safe, and without the GIL but for its set-up. between: is
+    called every few tenths of a second with the share of the requests that have ended; what it
+    raises ends the run. Raises ValueError for arguments that do not fit together.
     """
     check_inputs(tree, router_tree, requests, arrivals, fleet)
     state = build_state(tree, router_tree, requests, arrivals, fleet)
@@ -42,9 +46,11 @@ def simulate_serving(
     while (code := loop.run(state, requests.router_end_node)) != loop.DONE:
         if code == loop.NEEDS_ROOM:
             state = with_room(state)
-        elif not books_hold(state.engine):
+        elif fleet.checked and not books_hold(state.engine):
             now = state.engine.caches.clock[0].now
             raise HitpathError(f"the books do not balance at {now:g} s: a bug of hitpath")
+        if between is not None:
+            between(float(state.engine.caches.clock[0].ended) / max(1, len(requests)))
     return _outcome(state, arrivals, fleet)
 
 
@@ -80,6 +86,8 @@ def _outcome(state: State, arrivals: Arrivals, fleet: FleetSettings) -> ServingO
         ending=jobs["ending"].copy(),
         per_worker=_totals(state, fleet.num_workers),
         samples=_samples(state),
+        queue_time_s=np.trim_zeros(caches.queue_time_s, "b"),
+        use_time_s=caches.use_time_s.copy(),
         stage_start_s=state.engine.stages[0].copy() if staged and arrivals.drain else np.zeros(0),
         end_s=max(float(clock.now), 0.0),
         ttft_constant_s=fleet.ttft_constant_s,
@@ -98,6 +106,7 @@ def _totals(state: State, num: int) -> WorkerTotals:
         output_tokens=workers["output"].copy(),
         evicted_blocks=workers["evicted"].copy(),
         peak_blocks=workers["peak"].copy(),
+        longest_queue=workers["longest"].copy(),
         num_preemptions=workers["preemptions"].copy(),
         waiting_integral=workers["waiting_s"].copy(),
         running_integral=workers["running_s"].copy(),

@@ -7,8 +7,16 @@ runs is not in it, and an idle engine's gauges stay as its last step left them.
 """
 
 from hitpath.sim.serving.bare import bare_kernel
-from hitpath.sim.serving.layout import UNLIMITED, Caches, Index, State
+from hitpath.sim.serving.layout import UNLIMITED, USE_STEPS, Caches, Index, State
 from hitpath.sim.serving.router_index import deliver_moves
+
+
+@bare_kernel
+def share_of(used: int, capacity: int) -> float:
+    """Of an unlimited cache nothing is used."""
+    if capacity >= UNLIMITED:
+        return 0.0
+    return float(used / capacity)
 
 
 @bare_kernel
@@ -20,15 +28,10 @@ def touch(c: Caches, w: int) -> None:
         worker.waiting_s += passed * worker.waiting
         worker.running_s += passed * worker.running
         worker.used_s += passed * worker.used
+        worker.longest = max(worker.longest, worker.waiting)
+        c.queue_time_s[worker.waiting] += passed
+        c.use_time_s[int(USE_STEPS * share_of(worker.used, worker.capacity))] += passed
     worker.seen = now
-
-
-@bare_kernel
-def share_of(used: int, capacity: int) -> float:
-    """Of an unlimited cache nothing is used."""
-    if capacity >= UNLIMITED:
-        return 0.0
-    return float(used / capacity)
 
 
 @bare_kernel

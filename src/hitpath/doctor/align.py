@@ -1,0 +1,224 @@
+"""Which message of a request is which of its relative's: by what they say, in order.
+
+Messages that are equal to the letter are anchors. Between two anchors a message is the same one
+where it says the same but for what is stamped, or most of the same; calls of tools and their
+results are known by the call's id. What is paired with nothing was dropped, put in or summed up.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hitpath.doctor.history import goes_on_in, is_composed, is_note, shortened
+from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Prompt
+from hitpath.doctor.shapes import overlap, words_of
+from hitpath.doctor.textdiff import equal_runs
+from hitpath.doctor.thoughts import spoken
+from hitpath.doctor.threads import call_ids, loose_of, without_ids
+from hitpath.doctor.words_of_kinds import CONTINUED, SUMMARY
+
+_ALIKE = 0.5
+"""Words in common from which on two messages are one that was edited."""
+_FEW_SHOT_CHARS = 400
+_TELLING_CHARS = 16
+_MOST_AHEAD = 40
+_STABLE = (SYSTEM, TOOLS)
+"""Segments that all sessions of an application should share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Numbers of messages there and here that are the same one, perhaps not to the letter."""
+
+    there: int
+    here: int
+
+
+def aligned(there: Prompt, here: Prompt, same: int, same_session: bool) -> list[Pair]:
+    """Messages that are the same one, from number `same` on, the first that differs."""
+    return _Aligning(there, here, same).pairs(same_session)
+
+
+class _Aligning:
+    """One alignment."""
+
+    def __init__(self, there: Prompt, here: Prompt, same: int) -> None:
+        self._there = there
+        self._here = here
+        self._same = same
+
+    def pairs(self, same_session: bool) -> list[Pair]:
+        same = self._same
+        old, new = self._there.messages[same:], self._here.messages[same:]
+        one = [_exact(self._there, message, -1 - n) for n, message in enumerate(old)]
+        other = [_exact(self._here, message, n) for n, message in enumerate(new)]
+        found: list[Pair] = []
+        last_a = last_b = 0
+        for a, b, n in [*equal_runs(one, other), (len(old), len(new), 0)]:
+            found += self._nearly(same + last_a, same + a, same + last_b, same + b)
+            found += [Pair(same + a + k, same + b + k) for k in range(n)]
+            last_a, last_b = a + n, b + n
+        if not same_session:
+            return self._instructions_only(found)
+        if self._is_continued():
+            found = [p for p in found if self._is_kept(p)]
+        return self._without_questions(self._without_retold(found))
+
+    def _without_retold(self, pairs: list[Pair]) -> list[Pair]:
+        """Without messages that sum up what others said: again, or others that are gone now."""
+        kept: list[Pair] = []
+        for number, pair in enumerate(pairs):
+            after = pairs[number + 1] if number + 1 < len(pairs) else None
+            if self._is_kept(pair) or not self._is_retold(pair, after):
+                kept.append(pair)
+        return kept
+
+    def _is_retold(self, pair: Pair, after: Pair | None) -> bool:
+        text = self._there.words_of(self._there.messages[pair.there])
+        other = self._here.words_of(self._here.messages[pair.here])
+        before = self._here.messages[: pair.here]
+        if sum(m.segment not in _STABLE for m in before) > 1:
+            return False
+        if SUMMARY.search(text[:200]) and SUMMARY.search(other[:200]):
+            return True
+        drops = after is not None and after.there > pair.there + 1 and after.here == pair.here + 1
+        return drops and is_composed(other) and not is_composed(text)
+
+    def _is_continued(self) -> bool:
+        """Whether the dialogue begins with a summary now and did not: what follows is new or is
+        what was kept to the letter."""
+        firsts = [
+            next((p.text_of(m) for m in p.messages if m.segment not in _STABLE), "")
+            for p in (self._there, self._here)
+        ]
+        return bool(CONTINUED.search(firsts[1][:400])) and not CONTINUED.search(firsts[0][:400])
+
+    def _is_kept(self, pair: Pair) -> bool:
+        old, new = self._there.messages[pair.there], self._here.messages[pair.here]
+        return new.segment in _STABLE or old.key == new.key
+
+    def _without_questions(self, pairs: list[Pair]) -> list[Pair]:
+        """Without the last messages of both: another question is no edit of the one before, unless
+        it is one long template with something stamped into it."""
+        old, new = self._there.messages, self._here.messages
+        last = [p for p in pairs if p == Pair(len(old) - 1, len(new) - 1)]
+        if not last or new[-1].role not in ("user", "tool", "") or new[-1].segment in _STABLE:
+            return pairs
+        return pairs if self._shares_most_of(last) else pairs[:-1]
+
+    def _instructions_only(self, pairs: list[Pair]) -> list[Pair]:
+        """Between sessions: the instructions, and turns that all sessions share (examples); two
+        people's questions may be alike by chance."""
+        new = self._here.messages
+        kept = [p for p in pairs if new[p.here].segment in _STABLE]
+        rest = [p for p in pairs if new[p.here].segment not in _STABLE]
+        size = sum(len(self._here.text_of(new[p.here])) for p in rest)
+        equal = [p for p in rest if self._there.messages[p.there].key == new[p.here].key]
+        equal_size = sum(len(self._here.text_of(new[p.here])) for p in equal)
+        is_shown = size >= _FEW_SHOT_CHARS and 2 * equal_size >= size
+        if is_shown:  # what stands behind the last example is what was asked
+            return kept + [p for p in rest if p.here <= equal[-1].here]
+        is_template = size >= _FEW_SHOT_CHARS and self._shares_most_of(rest)
+        return kept + rest if is_template else kept
+
+    def _shares_most_of(self, pairs: Sequence[Pair]) -> bool:
+        """Whether messages are one template with something stamped into it."""
+        for pair in pairs:
+            old = self._there.text_of(self._there.messages[pair.there])
+            new = self._here.text_of(self._here.messages[pair.here])
+            if (
+                min(len(old), len(new)) >= _FEW_SHOT_CHARS
+                and overlap(words_of(old), words_of(new)) >= 0.97
+            ):
+                return True
+        return False
+
+    def _nearly(self, a0: int, a1: int, b0: int, b1: int) -> Iterator[Pair]:
+        """Within a gap: messages that say the same but for numbers and ids, then those alike."""
+        if a0 == a1 or b0 == b1:
+            return
+        stop_a, stop_b = self._other_turns(a0, a1, b0, b1)
+        old, new = self._there.messages[a0:stop_a], self._here.messages[b0:stop_b]
+        ids = set[str]().union(*(call_ids(self._there, m) for m in old))
+        shared = ids & set[str]().union(*(call_ids(self._here, m) for m in new))
+        one = [_loose(self._there, n, shared) for n in range(a0, stop_a)]
+        other = [_loose(self._here, n, shared) for n in range(b0, stop_b)]
+        last_a = last_b = 0
+        for a, b, n in [*equal_runs(one, other), (len(old), len(new), 0)]:
+            yield from self._alike(a0 + last_a, a0 + a, b0 + last_b, b0 + b)
+            for k in range(n):
+                yield Pair(a0 + a + k, b0 + b + k)
+            last_a, last_b = a + n, b + n
+
+    def _other_turns(self, a0: int, a1: int, b0: int, b1: int) -> tuple[int, int]:
+        """Where two stretches of turns stop being the same ones: both call tools and share no
+        call, by its id or, where ids are made anew, by all else."""
+        olds, news = self._there.messages[a0:a1], self._here.messages[b0:b1]
+        one = [n for n, m in enumerate(olds) if call_ids(self._there, m)]
+        other = [n for n, m in enumerate(news) if call_ids(self._here, m)]
+        if not one or not other:
+            return a1, b1
+        known = {i for n in one for i in call_ids(self._there, olds[n])}
+        if any(i in known for n in other for i in call_ids(self._here, news[n])):
+            return a1, b1
+        bare = {_bare(self._there, a0 + n) for n in one}
+        if any(_bare(self._here, b0 + n) in bare for n in other):
+            return a1, b1
+        return a0 + one[0], b0 + other[0]
+
+    def _alike(self, a0: int, a1: int, b0: int, b1: int) -> Iterator[Pair]:
+        """Within a gap: messages of one role, in order, that have most words in common."""
+        b = b0
+        for a in range(a0, a1):
+            for candidate in range(b, min(b1, b + _MOST_AHEAD)):
+                if self._are_one(a, candidate):
+                    yield Pair(a, candidate)
+                    b = candidate + 1
+                    break
+
+    def _says_the_same(self, old: Message, new: Message) -> bool:
+        """Whether two replies differ in their reasoning alone."""
+        said = spoken(self._there.parts[old.begin : old.end], old.role)
+        return bool(said) and said == spoken(self._here.parts[new.begin : new.end], new.role)
+
+    def _are_one(self, a: int, b: int) -> bool:
+        old, new = self._there.messages[a], self._here.messages[b]
+        if old.role != new.role:
+            return False
+        if new.segment == old.segment in _STABLE:
+            return True
+        text, other = self._there.words_of(old), self._here.words_of(new)
+        if SUMMARY.search(other[:200]) and not SUMMARY.search(text[:200]):
+            return False
+        ids = call_ids(self._there, old), call_ids(self._here, new)
+        if any(ids):  # a call and its result keep their id, unless ids are made anew
+            return bool(ids[0] & ids[1]) or _bare(self._there, a) == _bare(self._here, b)
+        if is_note(other) and not is_note(text):
+            return False  # it may stand for more than one
+        if new.role == "assistant" and self._says_the_same(old, new):
+            return True
+        if overlap(words_of(text), words_of(other)) >= _ALIKE:
+            return True
+        return goes_on_in(text, other) or goes_on_in(other, text) or bool(shortened(text, other))
+
+
+def _exact(prompt: Prompt, message: Message, number: int) -> tuple[int, int]:
+    """Equal for messages that are the same and long enough to tell: `done` is said often."""
+    is_telling = len(prompt.text_of(message)) >= _TELLING_CHARS
+    return (message.key, 0) if is_telling else (number, 1)
+
+
+def _loose(prompt: Prompt, number: int, shared: set[str]) -> tuple[str, int, bool]:
+    """A call of a tool is known by its id, where that is on both sides; else by all but its id."""
+    message = prompt.messages[number]
+    ids = call_ids(prompt, message)
+    if ids & shared:
+        return message.role, hash(ids & shared), True
+    return message.role, _bare(prompt, number) if ids else loose_of(prompt, message), False
+
+
+def _bare(prompt: Prompt, number: int) -> int:
+    """Equal for calls that are the same but for their ids; for results, if their calls are too:
+    many tools say `done`."""
+    message = prompt.messages[number]
+    before = prompt.messages[number - 1] if number and message.role != "assistant" else message
+    return hash((without_ids(prompt, message), without_ids(prompt, before)))

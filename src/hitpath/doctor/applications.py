@@ -1,0 +1,136 @@
+"""Whether two requests are of one application: by their instructions, tools and build, where what
+they have in common from the beginning does not tell."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from hitpath.canonical.tools import tool_name
+from hitpath.doctor.prompt import SYSTEM, TOOLS, Prompt
+from hitpath.doctor.textdiff import equal_runs
+
+_OF_ONE_APPLICATION = 0.5
+_OF_ONE_TEMPLATE = 0.2
+_TELLING_CHARS = 12_000
+_FEW_WORDS = 16
+"""Words of instructions that are too short to tell what it is."""
+_BEGINNING_WORDS, _NEAR_WORDS, _LONG_RUN = 64, 14, 8
+
+
+def is_one_application(there: Prompt, here: Prompt) -> bool:
+    """Whether a good part of the instructions is the same, in one order: applications of one house
+    share rules, but not all of what they are told. Of the tools too, where instructions are short
+    or begin alike: agents of one framework have its tools."""
+    if there.is_flat or here.is_flat or are_built_otherwise(there, here):
+        return False
+    one, other = _instructions(there), _instructions(here)
+    is_told = min(len(one), len(other)) >= _FEW_WORDS
+    if is_told and _shared_words(one, other) >= _OF_ONE_APPLICATION * min(len(one), len(other)):
+        return True
+    if is_told and not _begin_alike(one, other):
+        return False
+    runs = [_runs_of_words(p, (SYSTEM, TOOLS)) for p in (there, here)]
+    return _shares(runs[0], runs[1], _OF_ONE_APPLICATION)
+
+
+def shares_words(there: Prompt, here: Prompt) -> bool:
+    """Whether a part of the whole prompts is the same, where the JSON around words does not count:
+    instructions may stand in the first message, and documents among instructions. Where both have
+    instructions, these begin alike."""
+    if are_built_otherwise(there, here):
+        return False
+    one, other = _instructions(there), _instructions(here)
+    if min(len(one), len(other)) >= _FEW_WORDS and not _begin_alike(one, other):
+        return False
+    return _shares(_runs_of_words(there), _runs_of_words(here), _OF_ONE_TEMPLATE)
+
+
+def _instructions(prompt: Prompt) -> list[str]:
+    """The words of the instructions, numbers masked, as far as they tell what it is."""
+    texts = (p.text for p in prompt.parts if p.segment == SYSTEM and p.form != "glue")
+    return _words("\n".join(texts)[:_TELLING_CHARS])
+
+
+def _begin_alike(one: list[str], other: list[str]) -> bool:
+    """Whether a run of words begins near the beginning of both."""
+    runs = equal_runs(one[:_BEGINNING_WORDS], other[:_BEGINNING_WORDS])
+    if 2 * sum(n for _, _, n in runs if n >= _RUN) >= min(len(one), len(other), _BEGINNING_WORDS):
+        return True
+    return any(max(a, b) <= _NEAR_WORDS and n >= _LONG_RUN for a, b, n in runs)
+
+
+def _shared_words(one: list[str], other: list[str]) -> int:
+    """Words in runs that stand in both, in one order."""
+    return sum(n for _, _, n in equal_runs(one, other) if n >= _RUN)
+
+
+def are_built_otherwise(there: Prompt, here: Prompt) -> bool:
+    """Whether both have tools and not one in common, or their instructions stand in another field
+    of the request: two applications may share rules of their house, these they do not."""
+    tools = [{tool_name(p.parts[number].value) for number in p.tools} for p in (there, here)]
+    if all(tools) and not tools[0] & tools[1]:
+        return True
+    fields = [_field_of_instructions(p) for p in (there, here)]
+    return all(fields) and fields[0] != fields[1]
+
+
+def _field_of_instructions(prompt: Prompt) -> str:
+    """`system`, `messages`, `instructions`; empty where no instructions are told as such."""
+    paths = (part.path for part in prompt.parts if part.segment == SYSTEM and part.path)
+    return _FIELD.split(next(paths, ""))[0]
+
+
+Runs = set[tuple[str, ...]]
+
+
+def _shares(one: Runs, other: Runs, frac: float) -> bool:
+    least = min(len(one), len(other))
+    return least > 0 and len(one & other) >= max(min(2, least), frac * least)
+
+
+def _runs_of_words(prompt: Prompt, segments: tuple[str, ...] = ()) -> Runs:
+    """Of these segments, of all where none is named; numbers masked. Tools are told by their names
+    and words, not by the keys of a schema."""
+    texts = [
+        "\n".join(_words_of_tool(part.value, 0)) if part.segment == TOOLS else part.text
+        for part in prompt.parts
+        if part.form != "glue" and (not segments or part.segment in segments)
+    ]
+    return set().union(*map(_runs_of, texts))
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(_NUMBER.sub("0", text))
+
+
+def _runs_of(text: str) -> Runs:
+    words = _words(text)
+    runs = {tuple(words[at : at + _RUN]) for at in range(max(1, len(words) - _RUN + 1))}
+    return runs - {()}
+
+
+def _words_of_tool(value: Any, depth: int) -> Iterator[str]:
+    """The strings of a tool, and the names of what it takes."""
+    if isinstance(value, str):
+        yield value
+    elif depth < _DEEPEST and isinstance(value, list):
+        for item in value:
+            yield from _words_of_tool(item, depth + 1)
+    elif depth < _DEEPEST and isinstance(value, dict):
+        for key, item in value.items():
+            if key not in _SCHEMA:
+                yield key
+            if key != "type":
+                yield from _words_of_tool(item, depth + 1)
+
+
+_SCHEMA = frozenset((
+    "type", "function", "name", "description", "parameters", "input_schema", "inputSchema",
+    "properties", "required", "items", "enum", "additionalProperties", "strict", "default",
+    "cache_control", "title",
+))  # fmt: skip
+_DEEPEST = 32
+_RUN = 4
+_FIELD = re.compile(r"[\[.]")
+_WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"\d+")
