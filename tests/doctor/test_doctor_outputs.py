@@ -59,6 +59,50 @@ def test_the_pinned_keys_are_there(tmp_path: Path) -> None:
     assert gains == sorted(gains, reverse=True)
 
 
+def test_the_worked_example_of_the_docs_and_a_fix_that_makes_more_to_compute(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its hit rate rises, for its prompts are longer."""
+    docs = Path(__file__).parents[2] / "docs" / "doctor.md"
+    example = docs.read_text().split("## Worked example")[1].split("```json\n")[1].split("```")[0]
+    trace = tmp_path / "hotel.jsonl"
+    trace.write_text(example)
+    files = {kind: str(tmp_path / f"o.{kind}") for kind in ("json", "html")}
+    run_doctor(DoctorJob([str(trace)], Setting(block_size=1), **files))
+    (defect,) = json.loads((tmp_path / "o.json").read_text())["defects"]
+    told = ("clock", "messages[0].content", 12, 23, 8, 107, -88)
+    assert told == tuple(
+        defect[key]
+        for key in ("kind", "json_path", "char_offset", "token_offset", "tokens_changed",
+                    "tokens_invalidated", "gain_tokens")
+    )  # fmt: skip
+    said = "hit rate 7.28 % as it is, 24.10 % with all fixes, 88 more bytes to compute (replayed)"
+    page = capsys.readouterr().out
+    assert said in page
+    assert "1 request (50.00 %)" in page
+    html = (tmp_path / "o.html").read_text()
+    assert said in html
+    assert "1 request (50.00 %)" in html
+
+
+def test_the_head_promises_nothing_where_no_fix_is_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def said(reply: str, *more: str) -> dict[str, Any]:
+        texts = ["You are the desk of a hotel.", "Is there a room?", reply, "And a bath?", *more]
+        roles = ["system", *(["user", "assistant"] * 3)]
+        messages = [{"role": r, "content": t} for r, t in zip(roles, texts, strict=False)]
+        return {"id": reply, "arrival_s": len(more), "session": "s", "messages": messages}
+
+    rows = [said("Yes, room 12 is free tonight."),
+            said("Yes, room 12 is free tonight, madam.", "It has one.", "Thank you.")]  # fmt: skip
+    run_doctor(job(write_jsonl(tmp_path / "t.jsonl", rows)))
+    page = capsys.readouterr().out
+    assert "edited message at messages[2].content" in page
+    assert "as it is; no fix is known that changes it" in page
+    assert "with all fixes" not in page
+
+
 def test_rows_are_left_out_unless_asked_for(tmp_path: Path) -> None:
     subject = open_subject([str(planted(tmp_path, "clock"))], Setting())
     assert "per_request" not in doctor_document(examine(subject), Setting())

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 MISTRAL = "mistral:tekken_240911"
 TEMPLATES = ("clean_chatml", "qwen3_like", "hoisted_system", "deepseek_r1_like")
+WITH_TOOLS = ("clean_chatml", "qwen3_like", "mistral")
+"""Those that write tools."""
 
 
 @pytest.fixture(scope="module")
@@ -111,14 +113,14 @@ def first_differing(old: str, new: str) -> int:
     return next(n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b)
 
 
-@pytest.mark.parametrize("template", [*TEMPLATES, "mistral"])
-@pytest.mark.parametrize("with_tools", [False, True])
+@pytest.mark.parametrize(
+    ("template", "with_tools"),
+    [*((one, False) for one in (*TEMPLATES, "mistral")), *((one, True) for one in WITH_TOOLS)],
+)
 def test_every_difference_is_at_the_token_of_its_first_character(
     template: str, with_tools: bool, loaded: Loaded
 ) -> None:
     tokenizer = loaded(template)
-    if with_tools and template in ("hoisted_system", "deepseek_r1_like"):
-        pytest.skip("these templates write no tools")
     found, text, common = placed(tokenizer, body(OLD, with_tools), body(NEW, with_tools))
     wanted = {
         name: token_at(
@@ -172,7 +174,12 @@ def test_tokens_of_another_text_are_not_placed(loaded: Loaded) -> None:
     one, other = request(body(OLD, False)), request(body(NEW, False))
     ids = tokenizer.encode(rendered(tokenizer, other))
     comparison = compare(one.prompt, other.prompt, True)
-    assert Placing(tokenizer)(other, ids[:-1], comparison, 0) is None
+    placing = Placing(tokenizer)
+    assert placing(other, ids, comparison, 0) is not None
+    assert placing.notes == ()
+    assert placing(other, ids[:-1], comparison, 0) is None
+    (note,) = placing.notes
+    assert note.startswith("differences of 1 request are placed in proportion behind the first")
 
 
 @pytest.mark.parametrize("style", [{}, {"indent": 2}, {"separators": (",", ":")}, {"indent": 4}])

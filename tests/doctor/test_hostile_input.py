@@ -112,3 +112,26 @@ def test_odd_shapes_are_read_as_far_as_they_go(tmp_path: Path) -> None:
     rows += [{**row, "session_id": "s"} for row in rows for _ in range(2)]
     data = "".join(json.dumps(row) + "\n" for row in rows).encode()
     diagnosis_of(tmp_path, data).costs.check()
+
+
+@pytest.mark.parametrize("zero", ["-0.0", "[-0.0]", '{"y": -0.0}'])
+@pytest.mark.parametrize("holder", ["image_url", "input"])
+def test_a_zero_with_a_sign_is_another_form_of_a_number(
+    holder: str, zero: str, tmp_path: Path
+) -> None:
+    """It is equal to zero, and its text is another."""
+    rows = []
+    for value in (zero.replace("-", ""), zero):
+        kind = {"image_url": "image_url", "input": "tool_use"}[holder]
+        block = (
+            f'{{"type": "{kind}", "{holder}": {{"url": "data:image/png;base64,AA", "x": {value}}}}}'
+        )
+        content = f'[{block}, {{"type": "text", "text": "What is on this picture, please?"}}]'
+        rows.append(
+            '{"model": "m", "session_id": "s", "messages": [{"role": "user", "content": '
+            f'{content}}}, {{"role": "assistant", "content": "A cat on a mat."}}, '
+            '{"role": "user", "content": "Which colour has it?"}]}'
+        )
+    found = diagnosis_of(tmp_path, "\n".join(rows).encode())
+    kind = "image_encoding" if holder == "image_url" else "number_format"
+    assert [defect.kind for defect in found.defects] == [kind]

@@ -133,7 +133,35 @@ class _Aligning:
         return False
 
     def _nearly(self, a0: int, a1: int, b0: int, b1: int) -> Iterator[Pair]:
-        """Within a gap: messages that say the same but for numbers and ids, then those alike."""
+        """Within a gap: messages that say the same to the letter but for reasoning and notes, then
+        those that do but for numbers and ids, then those alike."""
+        if a0 == a1 or b0 == b1:
+            return
+        last_a, last_b = a0, b0
+        for pair in [*self._surely(a0, a1, b0, b1), Pair(a1, b1)]:
+            yield from self._loosely(last_a, pair.there, last_b, pair.here)
+            if pair.there < a1:
+                yield pair
+            last_a, last_b = pair.there + 1, pair.here + 1
+
+    def _surely(self, a0: int, a1: int, b0: int, b1: int) -> list[Pair]:
+        """Replies that differ in their reasoning alone, and the last question there, where it had
+        a note that was taken off: before numbers are left out of account."""
+        one = [_said(self._there, n, -1 - n) for n in range(a0, a1)]
+        other = [_said(self._here, n, n) for n in range(b0, b1)]
+        found = [Pair(a0 + a + k, b0 + b + k) for a, b, n in equal_runs(one, other)
+                 for k in range(n)]  # fmt: skip
+        last = found[-1] if found else Pair(a0 - 1, b0 - 1)
+        olds, news = self._there.messages, self._here.messages
+        if a1 < len(olds) or last.there == a1 - 1 or olds[-1].role != "user":
+            return found
+        text = self._there.words_of(olds[-1])
+        for b in range(last.here + 1, min(b1, len(news) - 1)):
+            if news[b].role == "user" and goes_on_in(self._here.words_of(news[b]), text):
+                return [*found, Pair(a1 - 1, b)]
+        return found
+
+    def _loosely(self, a0: int, a1: int, b0: int, b1: int) -> Iterator[Pair]:
         if a0 == a1 or b0 == b1:
             return
         stop_a, stop_b = self._other_turns(a0, a1, b0, b1)
@@ -205,6 +233,16 @@ def _exact(prompt: Prompt, message: Message, number: int) -> tuple[int, int]:
     """Equal for messages that are the same and long enough to tell: `done` is said often."""
     is_telling = len(prompt.text_of(message)) >= _TELLING_CHARS
     return (message.key, 0) if is_telling else (number, 1)
+
+
+def _said(prompt: Prompt, number: int, other: int) -> tuple[str, int]:
+    """Equal for replies that say the same besides their reasoning; `other` for all else."""
+    message = prompt.messages[number]
+    if message.role == "assistant":
+        said = spoken(prompt.parts[message.begin : message.end], message.role)
+        if len(said) >= _TELLING_CHARS:
+            return said, 0
+    return "", other
 
 
 def _loose(prompt: Prompt, number: int, shared: set[str]) -> tuple[str, int, bool]:

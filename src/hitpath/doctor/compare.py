@@ -7,6 +7,8 @@ an application only the instructions and tools should.
 
 from dataclasses import replace
 
+import numpy as np
+
 from hitpath.canonical.tail import HEADER
 from hitpath.doctor.align import Pair, aligned
 from hitpath.doctor.change import Change, Comparison, NewAt
@@ -15,6 +17,7 @@ from hitpath.doctor.compare_tools import compare_tools
 from hitpath.doctor.flat_compare import cut_of_flat
 from hitpath.doctor.history import Gap, is_note, kind_of_gap, kind_of_note
 from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Prompt
+from hitpath.doctor.symbols import common_of
 from hitpath.doctor.textdiff import common_length
 from hitpath.doctor.words_of_kinds import MARKER, THINK
 
@@ -68,6 +71,7 @@ class _Comparing:
         if same == len(old):
             self._head(same)
             self._new(same)
+            self._keep_beginning(same, same)
             return
         last_a = last_b = same
         pairs = aligned(self._there, self._here, same, self._same_session)
@@ -78,6 +82,7 @@ class _Comparing:
             if pair.there < len(old):
                 self._pair(old[pair.there], new[pair.here])
             last_a, last_b = pair.there + 1, pair.here + 1
+        self._tail(pairs[-1] if pairs else Pair(same - 1, same - 1))
         last = pairs[-1] if pairs and self._same_session else None
         if last and last.there == len(old) - 1 and last.here < len(new) - 1:
             self._head(last.here + 1)
@@ -125,6 +130,31 @@ class _Comparing:
 
     def _keep(self, message: Message) -> None:
         self._kept.append((self._starts[message.begin], self._starts[message.end]))
+
+    def _tail(self, last: Pair) -> None:
+        """What stands behind the last message that both have, where it is no defect."""
+        begin = self._starts[self._begin_of(self._here, last.here + 1)]
+        is_new = self._new_at is None or self._new_at.start >= begin
+        if is_new and all(change.start < begin for change in self._changes):
+            self._keep_beginning(last.there + 1, last.here + 1)
+
+    def _keep_beginning(self, old: int, new: int) -> None:
+        """What new text begins with and the relative has there too: the head of a message, words
+        of a template, the head of the reply at its end."""
+        there = self._there.starts[self._begin_of(self._there, old)]
+        here = self._starts[self._begin_of(self._here, new)]
+        rests = (
+            np.frombuffer(self._there.rendered[there:], dtype=np.uint8),
+            np.frombuffer(self._here.rendered[here:], dtype=np.uint8),
+        )
+        self._kept.append((here, here + common_of(*rests)))
+
+    @staticmethod
+    def _begin_of(prompt: Prompt, number: int) -> int:
+        """The first part of a message, or what stands behind the last one."""
+        if number < len(prompt.messages):
+            return prompt.messages[number].begin
+        return prompt.messages[-1].end if prompt.messages else 0
 
     def _new(self, number: int) -> None:
         """From this message on all is new."""
@@ -229,15 +259,17 @@ class _Comparing:
             at = start
             for c in cut.changes:
                 is_figure = c.kind == "?number" and not self._same_session  # of what was asked
+                begin, end = start + part.offset_of(c.start), start + part.offset_of(c.stop)
+                self._kept.append((at, max(at, begin)))
+                at = max(at, end)
                 if c.kind in _NO_EDITS and not is_figure:
-                    begin, end = start + part.offset_of(c.start), start + part.offset_of(c.stop)
                     self._changes.append(
                         Change(c.kind, part.path, part.segment, part.base + c.first, begin, end,
                                c.there[:200], c.here[:200], c.label, c.detail, c.heading,
                                start + part.offset_of(c.first))
                     )  # fmt: skip
-                    self._kept.append((at, max(at, begin)))
-                    at = max(at, end)
+                elif self._new_at is None:
+                    self._new_at = NewAt(part.path, part.segment, part.base + c.first, begin)
             stop = start + part.offset_of(cut.new_at)
             self._kept.append((at, max(at, stop)))
             if cut.new_at < len(part.text):

@@ -2,7 +2,7 @@
 
 A prompt that goes on where its relative ends needs no look at its structure: that is most of a
 healthy trace. Else both rows are read again, by their place, and compared part by part. At most
-`_MOST_REQUESTS` requests with structure are in memory.
+64 requests with structure are in memory (rows_read.py).
 """
 
 from dataclasses import dataclass, replace

@@ -98,7 +98,9 @@ def _differ(there: Any, here: Any) -> bool:
 
 
 def _same_scalar(there: Any, here: Any) -> bool:
-    return type(there) is type(here) and there == here
+    """0.0 and -0.0 are equal and written otherwise."""
+    is_same = type(there) is type(here) and there == here
+    return is_same and (there != 0 or str(there) == str(here))
 
 
 def _is_number(value: Any) -> bool:

@@ -35,16 +35,37 @@ _SPACE = re.compile(r"\s")
 
 
 class Placing:
-    """Places comparisons of one trace, in the order of its rows."""
+    """Places comparisons of one trace, in the order of its rows. num_not_placed: of how many
+    requests it could not, for their tokens are not those of their text."""
 
     def __init__(self, tokenizer: TextTokenizer) -> None:
         self._tokenizer = tokenizer
         self._ends = TokenEnds(tokenizer)
+        self.num_not_placed = 0
 
     def __call__(
         self, request: Request, symbols: Symbols, found: Comparison, common: int
     ) -> Comparison | None:
         """See Place."""
+        placed = self._placed(request, symbols, found, common)
+        self.num_not_placed += placed is None
+        return placed
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person must know of the places."""
+        num = self.num_not_placed
+        if not num:
+            return ()
+        return (
+            f"differences of {num:,} {'request' if num == 1 else 'requests'} are placed in "
+            "proportion behind the first: their tokens are not those of their text by this "
+            "tokenizer",
+        )
+
+    def _placed(
+        self, request: Request, symbols: Symbols, found: Comparison, common: int
+    ) -> Comparison | None:
         try:
             rendered = Rendered(request, self._tokenizer)
             tokens, ends = self._ends.of(rendered.text)

@@ -35,6 +35,9 @@ def bounded(
     try:
         error, answer = receive.recv()
     except EOFError:
+        process.join()
+        if process.exitcode == 1:  # Python's own end on an error that is no bound
+            raise RuntimeError(f"{option}: the process that worked on it failed") from None
         cause = f"takes more than {seconds} s of processor or {memory_bytes >> 30} GiB of memory"
         raise SettingError(option, cause) from None
     finally:

@@ -22,7 +22,7 @@ from hitpath.doctor.kept import KeptRows, keep_rows
 from hitpath.doctor.placing import Placing
 from hitpath.doctor.prove import Proven, Prover
 from hitpath.doctor.provider import provider_view
-from hitpath.doctor.relatives import Families, find_families
+from hitpath.doctor.relatives import find_families
 from hitpath.doctor.resolve import resolve
 from hitpath.doctor.shared_causes import clock_bursts, constant_floors
 from hitpath.doctor.steps import Plan
@@ -133,7 +133,10 @@ def examine(
     trace = subject.trace
     families = find_families(trace)
     tokenizer = subject.tokenizer if trace.identity == "tokens" else None
-    findings = resolve(_compared(subject, families, tokenizer, progress))
+    placing = None if tokenizer is None else Placing(tokenizer)
+    decode = None if tokenizer is None else tokenizer.decode
+    compared = diagnose(trace, subject.kept, families, progress, decode, placing)
+    findings = resolve(compared)
     forms = make_forms(trace, subject.requests, Plan(), progress) if trace.has_text else None
     match = None if forms is None else forms.match(trace, _roots(subject))
     costs = cost_of(findings, subject.since, forms, match)
@@ -160,22 +163,9 @@ def examine(
         fixed=proven.fixed,
         what_ifs=tuple(choices),
         shared_causes=tuple(_shared(subject, defects)),
-        notes=(*_notes(trace, forms), *proven.notes),
+        notes=(*_notes(trace, forms), *(placing.notes if placing else ()), *proven.notes),
         provider=provider_view(trace, subject.requests, findings),
         worth=worth,
-    )
-
-
-def _compared(
-    subject: Subject,
-    families: Families,
-    tokenizer: TextTokenizer | None,
-    progress: Progress | None,
-) -> list[Finding]:
-    if tokenizer is None:
-        return diagnose(subject.trace, subject.kept, families, progress)
-    return diagnose(
-        subject.trace, subject.kept, families, progress, tokenizer.decode, Placing(tokenizer)
     )
 
 

@@ -12,7 +12,13 @@ from hitpath.doctor.defects import Defect
 from hitpath.doctor.diagnosis import Diagnosis
 from hitpath.doctor.provider import SENTENCES, ProviderView
 from hitpath.report.doctor_document import Shown, cause_sentence, path_shown
-from hitpath.report.doctor_words import FIXES_NOTE, gain_words, notes_of_choices
+from hitpath.report.doctor_words import (
+    FIXES_NOTE,
+    gain_words,
+    notes_of_choices,
+    replay_words,
+    requests_words,
+)
 from hitpath.report.pages import titled
 from hitpath.report.terminal_parts import problems
 from hitpath.report.text_parts import count, label, percent, table
@@ -68,9 +74,9 @@ def _head(found: Diagnosis) -> Iterable[Text]:
         f"{lost:,} {unit} ({share}) were there before, and invalidated by what follows",
         style="bold",
     )
-    if found.after is not None and found.before is not None:
-        now, then = percent(found.before), percent(found.after)
-        yield Text(f"hit rate {now} as it is, {then} with all fixes (replayed)")
+    replayed = replay_words(found)
+    if replayed is not None:
+        yield Text(replayed)
 
 
 def _list(found: Diagnosis, shown: Shown) -> RenderableType:
@@ -84,7 +90,6 @@ def _list(found: Diagnosis, shown: Shown) -> RenderableType:
 
 
 def _defect(found: Diagnosis, number: int, defect: Defect, shown: Shown) -> list[RenderableType]:
-    share = percent(ratio(defect.num_requests, len(found.trace)))
     proven = gain_words(found, defect)
     path = path_shown(defect.json_path, shown)
     head = Text(f"{number}. {TITLES[defect.kind]}", style="bold")
@@ -96,7 +101,7 @@ def _defect(found: Diagnosis, number: int, defect: Defect, shown: Shown) -> list
     lines: list[RenderableType] = [
         head,
         Text(
-            f"   {count(defect.num_requests)} requests ({share}) · {defect.tokens_invalidated:,} "
+            f"   {requests_words(found, defect)} · {defect.tokens_invalidated:,} "
             f"invalidated by {defect.tokens_changed:,} changed · {proven}"
         ),
     ]

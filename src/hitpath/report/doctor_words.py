@@ -1,10 +1,36 @@
 """Sentences that the doctor's terminal page and its HTML page share."""
 
+from hitpath.accounting.rates import ratio
 from hitpath.doctor.defects import Defect
 from hitpath.doctor.diagnosis import Diagnosis
+from hitpath.report.text_parts import percent
 
 FIXES_NOTE = "gain: computed tokens (prompt less hits) before, less those after; the rest as it is"
 """Under the table of fixes."""
+
+
+def replay_words(found: Diagnosis) -> str | None:
+    """The trace as it is and with all fixes: a fix may make prompts longer, so that the hit rate
+    rises and more is computed. None where nothing was replayed."""
+    if found.before is None or found.after is None:
+        return None
+    words = f"hit rate {percent(found.before)} as it is"
+    if not found.proofs:
+        return f"{words}; no fix is known that changes it" if found.defects else words
+    gain = found.proofs[-1].gain_tokens
+    unit = "bytes" if found.trace.identity == "text" else "tokens"
+    more = "fewer" if gain >= 0 else "more"
+    return (
+        f"{words}, {percent(found.after)} with all fixes, {abs(gain):,} {more} {unit} to compute "
+        "(replayed)"
+    )
+
+
+def requests_words(found: Diagnosis, defect: Defect) -> str:
+    """How many requests have a defect, of all."""
+    num = defect.num_requests
+    share = percent(ratio(num, len(found.trace)))
+    return f"{num:,} {'request' if num == 1 else 'requests'} ({share})"
 
 
 def gain_words(found: Diagnosis, defect: Defect) -> str:

@@ -15,7 +15,13 @@ from hitpath.doctor.provider import SENTENCES
 from hitpath.doctor.resolve import general_path
 from hitpath.doctor.textdiff import hunks_of
 from hitpath.report.doctor_document import Shown, cause_sentence, path_shown
-from hitpath.report.doctor_words import FIXES_NOTE, gain_words, notes_of_choices
+from hitpath.report.doctor_words import (
+    FIXES_NOTE,
+    gain_words,
+    notes_of_choices,
+    replay_words,
+    requests_words,
+)
 from hitpath.report.html.doctor_picture import Box, icicle
 from hitpath.report.text_parts import count, percent
 
@@ -93,10 +99,8 @@ def _page(found: Diagnosis, requests: Requests, command: str, shown: Shown) -> D
     prompt = int(trace.prompt_tokens[trace.counted].sum())
     lost = int(found.costs.lost.sum())
     facts = [f"{len(trace):,} requests, {prompt:,} prompt {unit}"]
-    if found.before is not None and found.after is not None:
-        facts.append(
-            f"hit rate {percent(found.before)} as it is, {percent(found.after)} with all fixes"
-        )
+    if (replayed := replay_words(found)) is not None:
+        facts.append(replayed)
     headline = (
         f"{percent(ratio(lost, prompt))} of the prompt {unit} were there before and were lost"
     )
@@ -165,8 +169,7 @@ def _provider(found: Diagnosis) -> Iterator[tuple[str, ...]]:
 
 def _case(found: Diagnosis, requests: Requests, number: int, defect: Defect, shown: Shown) -> Case:
     numbers = (
-        f"{count(defect.num_requests)} requests "
-        f"({percent(ratio(defect.num_requests, len(found.trace)))}), "
+        f"{requests_words(found, defect)}, "
         f"{defect.tokens_invalidated:,} invalidated by {defect.tokens_changed:,} changed; "
         f"{gain_words(found, defect)}"
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from hitpath.doctor.advice import TITLES
 from hitpath.doctor.change import Comparison
@@ -20,6 +21,8 @@ _COLOURS = {
     "new": "new",
 }
 """Of the picture, with what they mean."""
+_OPEN = "other words, ids or numbers"
+"""Of a difference whose kind the trace as a whole tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +41,9 @@ def icicle(
 ) -> tuple[tuple[Box, ...], tuple[Box, ...], tuple[Box, ...]]:
     """The example's prompt: its segments, under them its parts, and over both what changed."""
     request = requests.of(defect.example)
-    if request is None:
-        return (), (), ()
     comparison = _in_bytes(found, requests, defect)
+    if request is None or comparison is None:
+        return (), (), ()
     first = min((change.start for change in comparison.changes), default=1 << 62)
 
     def css(start: int, stop: int) -> str:
@@ -50,31 +53,42 @@ def icicle(
         kept = sum(max(0, min(b, stop) - max(a, start)) for a, b in comparison.kept)
         if 2 * kept < stop - start:
             return "new"
-        return "stable" if stop <= first or start <= first < (start + stop) / 2 else "invalidated"
+        return "stable" if stop <= first else "invalidated"
+
+    def boxes(start: int, stop: int, name: str) -> Iterator[Box]:
+        """What stands before the first change and behind it are two; the wider one has the name."""
+        places = sorted({start, min(max(first, start), stop), stop})
+        widest = max(b - a for a, b in pairwise(places)) if len(places) > 1 else 0
+        for a, b in pairwise(places):
+            yield _box(total, css(a, b), a, b, name, named=b - a == widest)
 
     prompt = request.prompt
     total = max(prompt.starts[-1], 1)
     return (
-        tuple(_box(total, css(a, b), a, b, name) for a, b, name in _segments(prompt)),
+        tuple(box for segment in _segments(prompt) for box in boxes(*segment)),
         tuple(
-            _box(total, css(a, b), a, b, path_shown(part.path, shown))
+            box
             for part, a, b in zip(prompt.parts, prompt.starts, prompt.starts[1:], strict=False)
             if part.form != "glue"
+            for box in boxes(a, b, path_shown(part.path, shown))
         ),
         tuple(
-            _box(total, "changed", c.start, max(c.stop, c.start + 1), TITLES[c.kind])
+            _box(total, "changed", c.start, max(c.stop, c.start + 1), TITLES.get(c.kind, _OPEN))
             for c in comparison.changes
-            if 2 * (c.stop - c.start) < total and c.kind in TITLES
+            if 2 * (c.stop - c.start) < total
         ),
     )
 
 
-def _in_bytes(found: Diagnosis, requests: Requests, defect: Defect) -> Comparison:
-    """The example against its relative in bytes of hitpath's rendering, as the picture has it."""
+def _in_bytes(found: Diagnosis, requests: Requests, defect: Defect) -> Comparison | None:
+    """The example against its relative in bytes of hitpath's rendering, as the picture has it. None
+    where one of them is token ids only."""
     finding = found.findings[defect.example]
-    there, here = requests.of(defect.relative), requests.of(defect.example)
-    if found.trace.has_text or there is None or here is None:
+    if found.trace.has_text:
         return finding.comparison
+    there, here = requests.of(defect.relative), requests.of(defect.example)
+    if there is None or here is None:
+        return None
     return compare(there.prompt, here.prompt, finding.same_session)
 
 
@@ -91,7 +105,8 @@ def _segments(prompt: Prompt) -> Iterator[tuple[int, int, str]]:
     yield start, prompt.starts[-1], name or "prompt"
 
 
-def _box(total: int, colour: str, start: int, stop: int, name: str) -> Box:
+def _box(total: int, colour: str, start: int, stop: int, name: str, *, named: bool = True) -> Box:
     width = max((stop - start) / total * 100, _LEAST_WIDTH)
     title = f"{name}: {stop - start:,} from {start:,} on, {_COLOURS[colour]}"
-    return Box(start / total * 100, width, colour, title, name if width > len(name) else "")
+    label = name if named and width > len(name) else ""
+    return Box(start / total * 100, width, colour, title, label)

@@ -37,24 +37,10 @@ def build_state(
     groups = fleet.workers
     most_windows = max(len(group.steps.windows) for group in groups)
     most_running = max(group.settings.max_running for group in groups)
-    jobs = _jobs(requests, arrivals)
     stages = _stages(arrivals)
-    caches = Caches(
-        nodes=_nodes(tree),
-        entries=layout.zeros(layout.ENTRY, 0),
-        segments=layout.zeros(layout.SEGMENT, 0),
-        moves=layout.zeros(layout.MOVE, 0),
-        workers=_workers(fleet),
-        jobs=jobs,
-        clock=_clock(tree, arrivals, fleet),
-        held=np.zeros((2, 2 * fleet.num_workers + 1), dtype=np.int64),
-        queue_time_s=np.zeros(len(requests) + 1),
-        use_time_s=np.zeros(layout.USE_STEPS + 1),
-        num_roots=tree.num_roots,
-    )
     num = fleet.num_workers
     engine = Engine(
-        caches=caches,
+        caches=_caches(tree, requests, arrivals, fleet),
         queues=np.full((num, layout.ENDED + 1, 2), ABSENT, dtype=np.int64),
         phase=np.zeros((num, fleet.block_size), dtype=np.int64),
         fills=np.full((num, fleet.block_size, 2), ABSENT, dtype=np.int64),
@@ -85,6 +71,22 @@ def build_state(
             samples=np.zeros((fleet.max_samples, 6, num), dtype=np.int64),
             found=np.zeros(3, dtype=np.int64),
         )
+    )
+
+
+def _caches(tree: Tree, requests: Requests, arrivals: Arrivals, fleet: FleetSettings) -> Caches:
+    return Caches(
+        nodes=_nodes(tree),
+        entries=layout.zeros(layout.ENTRY, 0),
+        segments=layout.zeros(layout.SEGMENT, 0),
+        moves=layout.zeros(layout.MOVE, 0),
+        workers=_workers(fleet),
+        jobs=_jobs(requests, arrivals),
+        clock=_clock(tree, arrivals, fleet),
+        held=np.zeros((2, 2 * fleet.num_workers + 1), dtype=np.int64),
+        queue_time_s=np.zeros(len(requests) + 1),
+        use_time_s=np.zeros(layout.USE_STEPS + 1),
+        num_roots=tree.num_roots,
     )
 
 
