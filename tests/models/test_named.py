@@ -195,3 +195,21 @@ def test_pages_and_documents_tell_the_settings_and_the_hosts_hits(tmp_path):
     assert sum(tiers.values()) == document["tokens"]["hit"]
     plain = analyze_trace(token_trace(asked(1)), Setting())
     assert plain.fleet.host is None
+
+
+@pytest.mark.parametrize("typed", ["vllm", "vllm:watermark=0.5", "vllm:window=8", "vllm:states=1"])
+def test_room_that_is_never_used_takes_none_and_changes_nothing(typed):
+    trace = token_trace(asked(4, 120))
+    hits = []
+    for capacity in (100_000, 1 << 40):
+        setting = Setting(engine=typed, capacity_tokens=capacity, block_size=4)
+        hits.append(analyze_trace(trace, setting).ledger.hit.tolist())
+    assert hits[0] == hits[1]
+
+
+@pytest.mark.parametrize(
+    "typed", ["vllm:window=\u0663", "vllm:window=1_0", "vllm@ 0.32", "vllm@0.32\n:window=3"]
+)
+def test_numbers_are_plain(typed):
+    with pytest.raises(SettingError):
+        make_model(typed, 4096)

@@ -95,3 +95,10 @@ def test_the_command_takes_it_and_keeps_it(rows, tmp_path):
     done = CliRunner().invoke(app, [*map(str, typed), "--json", str(rows)])
     assert done.exit_code != 0
     assert rows.read_text() == before
+
+
+def test_an_interval_that_no_run_ends_with_is_refused():
+    for seconds in (1e-300, 9e-7):
+        with pytest.raises(SettingError, match="scrape"):
+            latency(step_s=None, efficiency=TRUTH, scrape_interval_s=seconds, router="llmd-load")
+    assert latency(efficiency=TRUTH, scrape_interval_s=0.0, router="llmd-load")

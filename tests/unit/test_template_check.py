@@ -284,3 +284,10 @@ def test_a_filter_that_makes_a_text_of_ten_gigabytes_ends(tmp_path: Path) -> Non
     assert time.monotonic() - before < 60
     (template,) = json.loads((tmp_path / "t.json").read_text())["templates"]
     assert all(mode["refused"] for mode in template["modes"])
+
+
+@pytest.mark.parametrize("source", ["", "{{ 9 }}", "a text"])
+def test_a_template_that_renders_no_message_is_not_known(source: str) -> None:
+    report = check_template(source)
+    assert report.is_append_only is None
+    assert {mode.refused for mode in report.modes} == {"it renders no message"}

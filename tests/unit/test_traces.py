@@ -139,7 +139,7 @@ BAD_HITPATH = [
     ({"worker": []}, "worker", "array"),
     ({"model": 5}, "model", "int"),
     ({"context": []}, "context", "array"),
-    ({"tokens": GONE, "prompt": Literal('"\\udfff"')}, "", "malformed"),
+    ({"tokens": GONE, "prompt": Literal('"\\udfff"')}, "", "half of a character"),
     ({"tokens": GONE, "messages": [1]}, "messages[0]", "int"),
     ({"tokens": GONE, "messages": "x"}, "messages", "str"),
     ({"tokens": GONE, "prompt": "x", "output_ids": [1]}, "output_ids", "does not go with prompt"),

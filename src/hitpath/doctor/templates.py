@@ -83,6 +83,12 @@ def check_template(
         except RenderError as error:
             modes.append(ModeResult(dialogue.mode, str(error.cause), 0, ()))
             continue
+        said = [message.get("content") for message in dialogue.messages]
+        if not any(
+            text and isinstance(text, str) and text in turns[-1].prompt.text for text in said
+        ):
+            modes.append(ModeResult(dialogue.mode, "it renders no message", 0, ()))
+            continue
         bos = tokens.get("bos_token")
         has_two_bos |= bool(bos) and turns[0].prompt.text.startswith(f"{bos}{bos}")
         found = breaks_of(dialogue, turns, encode)

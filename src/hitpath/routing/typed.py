@@ -32,6 +32,8 @@ def _number(option: str, own: Option, text: str) -> float:
             raise SettingError(option, cause)
         return float(own.words.index(text))
     try:
+        if not text.isascii() or "_" in text:
+            raise ValueError  # Python would take both
         value = float(text)
     except ValueError:
         raise SettingError(option, f"{own.name}={one_line(text)} is no number") from None

@@ -1,5 +1,7 @@
 """A trace served by models of a real engine: the same record as the LRU fleet's, with the rungs."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from hitpath.core import Setting, SettingError
@@ -8,7 +10,7 @@ from hitpath.sim.fleet import FleetOutcome
 from hitpath.sim.models.from_trace import arrivals_of
 from hitpath.sim.models.named import default_block_size as default_block_size
 from hitpath.sim.models.named import make_model, read_engine
-from hitpath.sim.models.replay import replay
+from hitpath.sim.models.replay import Arrival, replay
 from hitpath.traces.table import Ints, Trace
 
 
@@ -17,6 +19,17 @@ def check_engine(setting: Setting) -> None:
     if setting.is_modelled:
         assert setting.capacity_tokens is not None  # Setting sees to it
         make_model(setting.engine, setting.capacity_tokens, setting.block_size)
+
+
+def _most_tokens(setting: Setting, arrivals: Sequence[Arrival]) -> int | None:
+    """All whole blocks that the arrivals could fill if they shared nothing; None where drafts take
+    more than their tokens."""
+    if "lookahead" in setting.engine:
+        return None
+    size = setting.block_size or default_block_size(setting.engine)
+    return sum(
+        (len(one.request.tokens) + len(one.output)) // size * size + 2 * size for one in arrivals
+    )
 
 
 def told_engine(setting: Setting) -> str | None:
@@ -34,11 +47,14 @@ def simulate_models(
     if np.any(given < 0):
         raise SettingError("--router prefix", f"cannot be used with --engine {setting.engine}")
     assert setting.capacity_tokens is not None  # Setting sees to it
-    make = make_model(setting.engine, setting.capacity_tokens, setting.block_size)
-    num_workers = int(given.max(initial=0)) + 1
     rows = events.request[events.kind == ARRIVAL]
     keep = setting.outputs == "insert"
-    out = replay(arrivals_of(trace, roots, given, keep, rows.tolist()), make, num_workers)
+    arrivals = arrivals_of(trace, roots, given, keep, rows.tolist())
+    make = make_model(
+        setting.engine, setting.capacity_tokens, setting.block_size, _most_tokens(setting, arrivals)
+    )
+    num_workers = int(given.max(initial=0)) + 1
+    out = replay(arrivals, make, num_workers)
     granted = np.zeros((4, len(trace)), dtype=np.int64)
     best_worker = np.zeros(len(trace), dtype=np.int64)
     # A request that is larger than its worker was never admitted: it hits nothing.

@@ -7,9 +7,17 @@ from hitpath.routing.router import Router
 from hitpath.sim.serving_file import FleetFile
 from hitpath.sim.serving_places import FieldError
 
+LEAST_SCRAPE_S = 1e-6
+"""Between two looks at metrics; the true figures of the moment are 0."""
+
 
 def check_parts(file: FleetFile) -> None:
-    """Raise FieldError for a part that nothing in the file uses."""
+    """Raise FieldError for a part that nothing in the file uses, and for a time that no run ends
+    with."""
+    if 0 < (file.router.scrape_interval_s or 0.0) < LEAST_SCRAPE_S:
+        raise FieldError(
+            "router.scrape_interval_s", f"is neither 0 nor from {LEAST_SCRAPE_S:g} s on"
+        )
     if file.load_overlaps and file.host is None and file.remote is None:
         raise FieldError("load_overlaps", "is of [host] or [remote], and the fleet has neither")
 

@@ -129,7 +129,8 @@ def _scaled(arrival_s: Floats, load: Load) -> Floats:
         if span <= 0:
             raise SettingError("--rate", "all requests arrive at one moment: no rate to scale")
         scale = load.rate_per_s * span / max(1, len(since) - 1)
-    return since / scale
+    with np.errstate(over="ignore"):  # a time without end is refused by who takes it
+        return since / scale
 
 
 def _gaps(kind: str, rate_per_s: float, count: int, draws: np.random.Generator) -> Floats:

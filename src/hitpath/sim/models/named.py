@@ -6,8 +6,10 @@
 vLLM's null block comes on top, as its own figure of KV cache tokens does not count it either.
 """
 
+import math
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hitpath.core import MAX_TOKENS, SettingError
 from hitpath.routing.rule import Option
@@ -119,6 +121,8 @@ def read_engine(typed: str) -> NamedEngine:
         raise SettingError(option, f"not one of {', '.join(DEFAULT_BLOCK_SIZES)}")
     if at and engine not in _NEWEST:
         raise SettingError(option, f"{engine} has no versions here")
+    if version and not re.fullmatch(r"[0-9.]+", version):
+        raise SettingError(option, f"no version behind @; say {engine}@{_NEWEST[engine]}")
     if at and not version:
         raise SettingError(option, f"no version behind @; say {engine}@{_NEWEST[engine]}")
     own = {one.name: one for one in OPTIONS[engine]}
@@ -133,14 +137,21 @@ def default_block_size(typed: str) -> int:
 
 
 def make_model(
-    typed: str, capacity_tokens: int, block_size: int | None = None
+    typed: str,
+    capacity_tokens: int,
+    block_size: int | None = None,
+    most_tokens: int | None = None,
 ) -> Callable[[], EngineModel]:
-    """What makes one worker of the engine. Raises SettingError as `read_engine`, where not one
-    block fits, and for settings that do not go together."""
+    """What makes one worker of the engine. most_tokens: all that it will ever be given, prompts and
+    outputs, whole blocks; room beyond that is never used, and takes none here. Raises SettingError
+    as `read_engine`, where not one block fits, and for settings that do not go together."""
     asked = read_engine(typed)
     size = block_size or DEFAULT_BLOCK_SIZES[asked.engine]
     if asked.engine == "vllm":
         vllm = _vllm(asked, capacity_tokens // size, size)
+        if most_tokens is not None:
+            used = most_tokens // size * len(vllm.groups) / (1 - vllm.watermark_frac)
+            vllm = replace(vllm, num_blocks=min(vllm.num_blocks, math.ceil(used) + 2))
         model = VllmInChunks if asked.whole("states") else VllmModel
         return lambda: model(vllm)
     if asked.engine == "sglang":
@@ -169,6 +180,8 @@ def _vllm(asked: NamedEngine, whole: int, size: int) -> VllmSettings:
         raise SettingError(f"--engine {asked.typed}", cause)
     if not groups:
         raise SettingError(f"--engine {asked.typed}", "full=no needs window or states")
+    if asked.whole("blocks") == 1:
+        raise SettingError(f"--engine {asked.typed}", "blocks=1 is vLLM's null block alone")
     retention = {_OF_RELEASE: None, -1: DENSE}.get(given, given)
     return VllmSettings(
         num_blocks=asked.whole("blocks") or whole * len(groups) + 1,
