@@ -65,7 +65,7 @@ def asked(name: str, folder: Path) -> tuple[LossTrace, dict[str, Any], list[Plac
         assert row["id"] == new.id
         relative, earlier = by_id.get(row["relative_id"]), trace.prompts[:i]
         places = np.array([], dtype=int) if relative is None else lost_to(new, relative, earlier)
-        if set(trace.planted[i].split("+")) & CANONICAL:
+        if set(trace.planted[i].split("+")) <= CANONICAL:
             places = np.union1d(places, diverged(new, earlier))
         lost.append(places)
     return trace, told, lost

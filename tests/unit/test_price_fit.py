@@ -8,31 +8,15 @@ from typer.testing import CliRunner
 
 from hitpath.cli import app
 from hitpath.core import SettingError
-from hitpath.cost.formats import Formats
-from hitpath.cost.hardware import load_hardware
-from hitpath.cost.model_table import load_shape
-from hitpath.cost.paths import hit_path, miss_path, replica_of, tpot_s
+from measured_rows import CASES, TRUTH, measured_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 PRICE = ["price", "--model", "llama-3.1-8b", "--hardware", "h100-sxm"]
-TRUTH = "compute=0.6,memory=0.75,overhead_s=0.003"
-CASES = [(512, 0, None), (4096, 0, None), (16384, 0, None), (4096, 4032, 128), (16384, 16320, 128)]
 
 
 @pytest.fixture
 def rows(tmp_path):
-    """Rows that a machine of these efficiencies would measure."""
-    true = replica_of(load_shape("llama-3.1-8b"), load_hardware("h100-sxm"), 1, Formats(), TRUTH)
-    made = []
-    for prompt, cached, output in CASES:
-        ttft = hit_path(true, prompt, cached).ttft_s if cached else miss_path(true, prompt).ttft_s
-        row = {"prompt_tokens": prompt, "cached_tokens": cached, "ttft_s": ttft}
-        if output:
-            row |= {"tpot_s": tpot_s(true, prompt, output), "output_tokens": output}
-        made.append(row)
-    path = tmp_path / "rows.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in made))
-    return path
+    return measured_rows(tmp_path / "rows.jsonl")
 
 
 def document(*options):

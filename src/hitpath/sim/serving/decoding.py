@@ -10,7 +10,7 @@ from hitpath.sim.serving.admission import shared_blocks, shared_path
 from hitpath.sim.serving.bare import bare_kernel
 from hitpath.sim.serving.cache import pin
 from hitpath.sim.serving.layout import DECODE, SLOTS, Caches, Engine
-from hitpath.sim.serving.queues import sort_by_admission
+from hitpath.sim.serving.queues import link_last, sort_by_admission, unlink
 
 
 @bare_kernel
@@ -54,30 +54,15 @@ def grows_visibly(c: Caches, w: int, j: int) -> bool:
 @bare_kernel
 def add_filling(engine: Engine, w: int, j: int) -> None:
     """Put a decoding job into the list of those whose blocks fill at the same ticks, last."""
-    jobs, job = engine.caches.jobs, engine.caches.jobs[j]
-    ends = engine.fills[w, (-job.offset - 1) % engine.caches.clock[0].block]
-    job.next = -1
-    job.prev = ends[1]
-    if ends[1] >= 0:
-        jobs[ends[1]].next = j
-    else:
-        ends[0] = j
-    ends[1] = j
+    c = engine.caches
+    link_last(c, engine.fills[w, (-c.jobs[j].offset - 1) % c.clock[0].block], j)
 
 
 @bare_kernel
 def drop_filling(engine: Engine, w: int, j: int) -> None:
     """Take it out."""
-    jobs, job = engine.caches.jobs, engine.caches.jobs[j]
-    ends = engine.fills[w, (-job.offset - 1) % engine.caches.clock[0].block]
-    if job.prev >= 0:
-        jobs[job.prev].next = job.next
-    else:
-        ends[0] = job.next
-    if job.next >= 0:
-        jobs[job.next].prev = job.prev
-    else:
-        ends[1] = job.prev
+    c = engine.caches
+    unlink(c, engine.fills[w, (-c.jobs[j].offset - 1) % c.clock[0].block], j)
 
 
 @bare_kernel

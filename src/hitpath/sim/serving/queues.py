@@ -5,9 +5,9 @@ from hitpath.sim.serving.layout import Caches, Engine, Ints
 
 
 @bare_kernel
-def append(engine: Engine, w: int, state: int, j: int) -> None:
-    """Job j comes last in the worker's list of a state."""
-    jobs, ends = engine.caches.jobs, engine.queues[w, state]
+def link_last(c: Caches, ends: Ints, j: int) -> None:
+    """Job j comes last in the list whose first and last are `ends`."""
+    jobs = c.jobs
     jobs[j].next = -1
     jobs[j].prev = ends[1]
     if ends[1] >= 0:
@@ -15,6 +15,26 @@ def append(engine: Engine, w: int, state: int, j: int) -> None:
     else:
         ends[0] = j
     ends[1] = j
+
+
+@bare_kernel
+def unlink(c: Caches, ends: Ints, j: int) -> None:
+    """Job j leaves the list."""
+    jobs, job = c.jobs, c.jobs[j]
+    if job.prev >= 0:
+        jobs[job.prev].next = job.next
+    else:
+        ends[0] = job.next
+    if job.next >= 0:
+        jobs[job.next].prev = job.prev
+    else:
+        ends[1] = job.prev
+
+
+@bare_kernel
+def append(engine: Engine, w: int, state: int, j: int) -> None:
+    """Job j comes last in the worker's list of a state."""
+    link_last(engine.caches, engine.queues[w, state], j)
 
 
 @bare_kernel
@@ -32,17 +52,8 @@ def prepend(engine: Engine, w: int, state: int, j: int) -> None:
 
 @bare_kernel
 def remove(engine: Engine, w: int, state: int, j: int) -> None:
-    """Job j leaves the list."""
-    jobs, ends = engine.caches.jobs, engine.queues[w, state]
-    job = jobs[j]
-    if job.prev >= 0:
-        jobs[job.prev].next = job.next
-    else:
-        ends[0] = job.next
-    if job.next >= 0:
-        jobs[job.next].prev = job.prev
-    else:
-        ends[1] = job.prev
+    """Job j leaves the worker's list of a state."""
+    unlink(engine.caches, engine.queues[w, state], j)
 
 
 @bare_kernel
