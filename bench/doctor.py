@@ -1,5 +1,5 @@
-"""How long the doctor takes: finding relatives of many requests of ids, and a whole diagnosis of
-request bodies. The last line is JSON.
+"""How long the doctor takes: finding relatives of many requests of ids, a whole diagnosis of them,
+and one of request bodies. The last line is JSON.
 
     python bench/doctor.py [--requests 100000] [--tokens 10400] [--bodies 2000]
 
@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from hitpath.core import Setting
+from hitpath.doctor.kept import KeptRows
 from hitpath.doctor.relatives import NONE, find_families
-from hitpath.report.doctor_run import examine, open_subject
+from hitpath.report.doctor_run import examine, open_subject, subject_of
 from hitpath.traces.rows import Row, TraceBuilder
 from hitpath.traces.table import Trace
 
@@ -87,7 +88,13 @@ def main() -> None:
           f"{right.mean():.2%} of the same session")  # fmt: skip
     tokens = int(trace.prompt_tokens.sum())
     with_relative = int(np.count_nonzero(families.nearest != NONE))
-    del trace, families
+    del families
+    began, began_cpu = time.perf_counter(), time.process_time()
+    diagnosed = examine(subject_of(trace, KeptRows(), Setting()))
+    ids_s, ids_cpu_s = time.perf_counter() - began, time.process_time() - began_cpu
+    print(f"ids: analysed and diagnosed in {ids_s:.1f} s ({ids_cpu_s:.1f} s of processor), "
+          f"{sum(d.num_requests for d in diagnosed.defects):,} requests with a defect")  # fmt: skip
+    del trace, diagnosed
     with tempfile.TemporaryDirectory() as folder:
         path = bodies(asked.bodies, Path(folder))
         size = path.stat().st_size
@@ -104,7 +111,9 @@ def main() -> None:
         "bench": "doctor", "requests": asked.requests, "tokens": tokens,
         "relatives_s": round(relatives_s, 2), "relatives_cpu_s": round(relatives_cpu_s, 2),
         "with_relative": with_relative,
-        "right_frac": float(right.mean()), "bodies": asked.bodies, "bodies_bytes": size,
+        "right_frac": float(right.mean()),
+        "ids_s": round(ids_s, 2), "ids_cpu_s": round(ids_cpu_s, 2),
+        "bodies": asked.bodies, "bodies_bytes": size,
         "bodies_read_s": round(read_s, 2), "bodies_s": round(whole_s, 2),
         "bodies_cpu_s": round(whole_cpu_s, 2),
         "num_defects": len(found.defects), "peak_bytes": peak,

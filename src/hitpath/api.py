@@ -177,7 +177,10 @@ def analyze(
     check_some_counts(trace)
     if trace.identity == "lengths_only":
         return Result(with_worth(sum_up_lengths(trace, how), pricing, price_list))
-    rung = None if kept is None else canonical_rung(trace, kept, how.split_models)
+    rung = None
+    if kept is not None:
+        tokenizer = load_tokenizer(how.tokenizer)
+        rung = canonical_rung(trace, kept, how.split_models, tokenizer=tokenizer)
     return Result(with_worth(analyze_trace(trace, how, None, rung), pricing, price_list))
 
 

@@ -29,6 +29,7 @@ from hitpath.cli_options import (
 
 
 def doctor(
+    ctx: typer.Context,
     traces: Annotated[
         list[str] | None,
         typer.Argument(metavar="[TRACE...]", help="Files, folders, globs, or - (.gz, .zst)."),
@@ -84,8 +85,7 @@ def doctor(
     from hitpath.core import Setting, SettingError
 
     if template is not None:
-        if traces:
-            raise SettingError("--template", "checks a template, not a trace: give one of them")
+        _refuse_others(ctx)
         from hitpath.report.doctor_template import run_template
 
         if not run_template(template, json_file):
@@ -135,3 +135,16 @@ def doctor(
             command=shlex.join(["hitpath", *sys.argv[1:]]),
         )
     )
+
+
+def _refuse_others(ctx: typer.Context) -> None:
+    """A template has a document of its own and nothing else."""
+    from hitpath.core import SettingError
+
+    for param in ctx.command.params:
+        source = ctx.get_parameter_source(param.name or "")
+        is_given = source is not None and source.name == "COMMANDLINE"
+        if is_given and param.name == "traces":
+            raise SettingError("--template", "checks a template, not a trace: give one of them")
+        if is_given and param.name not in ("template", "json_file"):
+            raise SettingError(param.opts[0], "is for a trace; --template goes with --json alone")

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from operator import index
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 ABSENT = -1
@@ -85,6 +86,13 @@ def printable(text: str) -> str:
 def _shortened(text: str) -> str:
     half = _MOST_CHARACTERS // 2 - 1
     return f"{text[:half]} … {text[-half:]}"
+
+
+def why_no_file(path: Path) -> str:
+    """What to say of a path at which there is no file to read."""
+    if path.is_dir():
+        return "is a folder, not a file"
+    return "is no file" if path.exists() else "no such file"
 
 
 class HitpathError(Exception):

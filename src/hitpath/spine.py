@@ -47,11 +47,12 @@ def analyze(
     kept = KeptRows() if canonical else None
     if kept is not None:
         inputs = keep_rows(open_inputs(paths, progress) if inputs is None else inputs, kept)
+    tokenizer = load_tokenizer(setting.tokenizer)
     trace = read_trace(
         paths,
         block_size=setting.block_size,
         skip_bad_rows=skip_bad_rows,
-        tokenizer=load_tokenizer(setting.tokenizer),
+        tokenizer=tokenizer,
         mapping=mapping,
         progress=progress,
         inputs=inputs,
@@ -60,7 +61,9 @@ def analyze(
     check_some_counts(trace)
     if trace.identity == "lengths_only":
         return sum_up_lengths(trace, setting)
-    rung = None if kept is None else canonical_rung(trace, kept, setting.split_models, progress)
+    rung = None
+    if kept is not None:
+        rung = canonical_rung(trace, kept, setting.split_models, progress, tokenizer)
     return analyze_trace(trace, setting, progress, rung)
 
 

@@ -4,6 +4,7 @@ The shapes are written by hand from the documented forms (ISO 8601, RFC 2822, ct
 context, ULID) and from public threads about prefixes that broke.
 """
 
+import random
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitpath.canonical import find_volatile
+from hitpath.canonical import find_volatile, volatile
 from support import shared_data
 
 SURE = [
@@ -173,3 +174,19 @@ def test_real_policies_and_tools_have_one_clock_that_is_sure() -> None:
     assert sure == ["2024-05-15 15:00:00 EST"]
     tools = shared_data("tau_bench/airline_tools.json").read_text()
     assert [tools[v.start : v.stop] for v in find_volatile(tools) if v.is_sure] == []
+
+
+def test_windows_of_a_long_text_find_what_the_whole_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces = ["Current time: 2026-03-09 10:15:07", "[step 12]", "req_8f3a2b1c9d", "on 9 March 2026",
+              "7f9c24e8-3b1a-4c5d-9e2f-1a2b3c4d5e6f", "tokens left: 1,200", "no clock here",
+              "x-anthropic-billing-header: cc_version=2.1.3; cch=00a1f;"]  # fmt: skip
+    rng = random.Random(5)
+    for _ in range(40):
+        text = "".join(
+            rng.choice(pieces) + rng.choice(["\n", " ", ". ", "\n\n"]) for _ in range(60)
+        )
+        whole = find_volatile(text)
+        with monkeypatch.context() as patch:
+            patch.setattr(volatile, "_WINDOW", rng.randrange(150, 700))
+            patch.setattr(volatile, "_AHEAD", 300)
+            assert find_volatile(text) == whole

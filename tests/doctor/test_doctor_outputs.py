@@ -225,6 +225,6 @@ def test_the_fixed_trace_says_the_same(tmp_path: Path) -> None:
 def test_a_format_that_cannot_be_written_again_is_refused(tmp_path: Path) -> None:
     told = [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "hello"}]
     path = write_jsonl(tmp_path / "t.jsonl", [{"id": "1", "conversations": told}])
-    with pytest.raises(InputError, match="--fix writes request bodies"):
+    with pytest.raises(InputError, match="--fix writes rows of JSON"):
         run_doctor(job(path, fix=str(tmp_path / "fixed.jsonl"), json=str(tmp_path / "o.json")))
     assert not (tmp_path / "fixed.jsonl").exists()

@@ -18,13 +18,14 @@ from hitpath.doctor.chats import messages_of, tools_of
 from hitpath.doctor.compare import compare
 from hitpath.doctor.json_places import JsonPlaces
 from hitpath.doctor.placing import BY_TEMPLATE, Placing
-from hitpath.doctor.requests import Request, request_of
+from hitpath.doctor.request_rows import request_of
 from hitpath.text.tokenizer import TextTokenizer, load_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hitpath.doctor.change import Comparison
+    from hitpath.doctor.requests import Request
 
     Loaded = Callable[[str], TextTokenizer]
 

@@ -82,10 +82,12 @@ def test_each_reason(rows: list[dict[str, Any]], reason: str, tmp_path: Path) ->
     assert (view.tokens[reason] == 0) == (reason == "read")
 
 
-def test_a_long_breakpoint_lives_an_hour(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("row", "reason"), [(0, "provider_missed"), (1, "ttl_passed")])
+def test_a_long_breakpoint_lives_an_hour(row: int, reason: str, tmp_path: Path) -> None:
+    """The lifetime is that which the request asked for that wrote the entry."""
     rows = [anthropic(1, 0, 0, SIZE), anthropic(3, 900, 0, SIZE + 90)]
-    rows[1]["messages"][-1]["content"][-1]["cache_control"]["ttl"] = "1h"
-    assert view_of(tmp_path, rows).reasons[1] == "provider_missed"
+    rows[row]["messages"][-1]["content"][-1]["cache_control"]["ttl"] = "1h"
+    assert view_of(tmp_path, rows).reasons[1] == reason
 
 
 def test_rows_without_usage_are_counted_apart(tmp_path: Path) -> None:

@@ -119,6 +119,33 @@ def test_a_reply_whose_ids_come_back_otherwise_is_found_by_its_text(tmp_path: Pa
     assert [proof.name for proof in found.proofs] == ["reply ids spliced", "all fixes together"]
 
 
+def test_what_stands_behind_the_other_ids_of_a_reply_is_invalidated(tmp_path: Path) -> None:
+    """The rest of the reply was computed while it was generated, behind other ids."""
+    pytest.importorskip("mistral_common")
+    from hitpath.text.tokenizer import load_tokenizer
+
+    name = "mistral:tekken_240911"
+    tokenizer = load_tokenizer(name)
+    prompt = tokenizer.encode("You are a bot. Tell me of storms and of the sea, please. ").tolist()
+    first = tokenizer.encode("Unbelievable").tolist()
+    said = " thunderstorms rolled over 14 islands, and nobody there had seen the like before."
+    rest = tokenizer.encode(said).tolist()
+    apart = [i for c in "Unbelievable" for i in tokenizer.encode(c).tolist()]
+    more = tokenizer.encode(" And then?").tolist()
+    rows = [
+        {"id": "a", "arrival_s": 0, "session": "s", "tokens": prompt, "output_ids": apart + rest},
+        {"id": "b", "arrival_s": 9, "session": "s", "tokens": prompt + first + rest + more},
+    ]
+    path = write_jsonl(tmp_path / "t.jsonl", rows)
+    found = examine(
+        open_subject([str(path)], Setting(tokenizer=name, block_size=1, outputs="insert"))
+    )
+    (defect,) = found.defects
+    assert defect.kind == "retokenised"
+    assert defect.tokens_invalidated == len(rest)
+    assert defect.tokens_changed == len(first)
+
+
 def test_with_a_tokenizer_the_offset_is_the_first_token_that_differs(tmp_path: Path) -> None:
     pytest.importorskip("mistral_common")
     all_sent = traffic("chat", 4, num_sessions=3)

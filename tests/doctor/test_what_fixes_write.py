@@ -19,7 +19,7 @@ from hitpath.core import Setting
 from hitpath.doctor.diagnosis import NOT_REACHED
 from hitpath.doctor.fixed_bytes import FixedBytes
 from hitpath.doctor.forms import form_of
-from hitpath.doctor.requests import request_of
+from hitpath.doctor.request_rows import request_of
 from hitpath.doctor.steps import Plan, Steps
 from hitpath.report.doctor_fix import write_fixed
 from hitpath.report.doctor_run import examine, open_subject
@@ -45,12 +45,13 @@ def diagnosed(path: Path, tokenizer: str | None = None) -> tuple[Diagnosis, list
     return found, [json.loads(line) for line in out.getvalue().splitlines()]
 
 
-def talk(line: Any) -> list[dict[str, Any]]:
-    """Three guests of five turns; the first line of the instructions by guest and turn."""
+def talk(line: Any, times: int = 1) -> list[dict[str, Any]]:
+    """Three guests of five turns; the first line of the instructions by guest and turn, the rules
+    so many times behind it."""
     rows = []
     for guest in range(3):
         for turn in range(5):
-            messages = [{"role": "system", "content": f"{line(guest, turn)}\n{RULES}"}]
+            messages = [{"role": "system", "content": f"{line(guest, turn)}\n{times * RULES}"}]
             for number in range(turn + 1):
                 messages.append({"role": "user", "content": f"Question {number} of guest {guest}?"})
                 messages.append({"role": "assistant", "content": f"Answer {number}."})
@@ -110,7 +111,8 @@ def test_fixed_bytes_are_those_of_the_form(kind: str, shape: str) -> None:
         (lambda g, t: f"You are talking to {NAMES[g]}. Never reveal the master key.",
          "You are talking to [user: at the end]. Never reveal the master key.", "user: Max Frisch"),
         (lambda g, t: f"Turn {t + 5 * g} of the talk. Retries so far: {t + 5 * g}.",
-         "Turn [count: at the end] of the talk. Retries so far: [count: at the end].", "count: 7"),
+         "Turn [count 1: at the end] of the talk. Retries so far: [count 2: at the end].",
+         "count 1: 7"),
         (lambda g, t: f"It is {10 + g}:{10 + t} o'clock; never book without a deposit.",
          "It is [clock: at the end] o'clock; never book without a deposit.", "clock: 11:12"),
     ],
@@ -118,7 +120,8 @@ def test_fixed_bytes_are_those_of_the_form(kind: str, shape: str) -> None:
 def test_rules_behind_a_value_stay_where_they_stand(
     line: Any, kept: str, moved: str, tmp_path: Path
 ) -> None:
-    _, rows = diagnosed(write_jsonl(tmp_path / "t.jsonl", talk(line)))
+    """Behind so many rules each of these fixes gains, so that it is written."""
+    _, rows = diagnosed(write_jsonl(tmp_path / "t.jsonl", talk(line, 10)))
     row = rows[7]
     assert row["messages"][0]["content"].split("\n")[0] == kept
     question, _, values = row["messages"][-1]["content"].partition(HEADER)

@@ -9,9 +9,10 @@ import random
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from doctor_planted import base_words as words
+from doctor_planted import base_words
 from doctor_planted.base_tools import browser_tools, code_tools, service_tools
 from doctor_planted.images import base64_of, picture, png
 from doctor_planted.surface_values import FIRST, User
@@ -86,14 +87,15 @@ def steps_of(app: App, rng: random.Random, gap_s: tuple[float, float], hours: fl
 class _Filler:
     """Fills the templates of base_words with an application's words and everyday figures."""
 
-    def __init__(self, rng: random.Random, row: words.AppRow) -> None:
+    def __init__(self, rng: random.Random, row: base_words.AppRow, words: ModuleType) -> None:
         self._rng = rng
+        self.words = words
         self.name, self.what, self.things, self.place, _ = row
 
     def __call__(self, template: str) -> str:
         rng = self._rng
         a, b, c, d = rng.sample(self.things, 4)
-        w, v = rng.sample(words.CODE_WORDS, 2)
+        w, v = rng.sample(self.words.CODE_WORDS, 2)
         day = START + timedelta(days=rng.randrange(-400, 90))
         return template.format(
             name=self.name, what=self.what, place=self.place, a=a, b=b, c=c, d=d, w=w, v=v,
@@ -106,11 +108,19 @@ class _Filler:
         )  # fmt: skip
 
 
-def make_app(rng: random.Random, row: words.AppRow, shape: str, num_dialogues: int) -> App:
-    """An application of one shape; row: of base_words.APPS, used once in a trace."""
-    fill = _Filler(rng, row)
+def make_app(
+    rng: random.Random,
+    row: base_words.AppRow,
+    shape: str,
+    num_dialogues: int,
+    words: ModuleType = base_words,
+) -> App:
+    """An application of one shape; row: of base_words.APPS, used once in a trace. words: a module
+    of instructions, questions and answers."""
+    fill = _Filler(rng, row, words)
     rules = {"code": words.CODE_RULES, "browser": words.BROWSE_RULES}.get(shape, words.RULES)
-    chosen = [fill(rule) for rule in rng.sample(rules, rng.randrange(7, 11))]
+    count = min(rng.randrange(7, 11), len(rules))
+    chosen = [fill(rule) for rule in rng.sample(rules, count)]
     opening = fill(row[4])
     at, system = 0, [opening]
     while at < len(chosen):
@@ -151,17 +161,17 @@ def _service(rng: random.Random, fill: _Filler, tools: Any) -> tuple[list[Messag
     messages: list[Message] = []
     cuts: list[int] = []
     for _ in range(rng.randrange(2, 5)):
-        messages.append({"role": "user", "content": fill(rng.choice(words.QUESTIONS))})
+        messages.append({"role": "user", "content": fill(rng.choice(fill.words.QUESTIONS))})
         cuts.append(len(messages))
         for _ in range(rng.randrange(0, 3)):
             messages += _call(rng, rng.choice(tools)["function"]["name"], record(rng, fill))
             cuts.append(len(messages))
-        messages.append({"role": "assistant", "content": fill(rng.choice(words.ANSWERS))})
+        messages.append({"role": "assistant", "content": fill(rng.choice(fill.words.ANSWERS))})
     return messages[:-1], cuts
 
 
 def _code(rng: random.Random, fill: _Filler, tools: Any) -> tuple[list[Message], list[int]]:
-    messages: list[Message] = [{"role": "user", "content": fill(rng.choice(words.CODE_TASKS))}]
+    messages: list[Message] = [{"role": "user", "content": fill(rng.choice(fill.words.CODE_TASKS))}]
     cuts = [1]
     for _ in range(rng.randrange(4, 9)):
         name = rng.choice(tools)["function"]["name"]
@@ -173,13 +183,13 @@ def _code(rng: random.Random, fill: _Filler, tools: Any) -> tuple[list[Message],
         cuts.append(len(messages))
         if rng.random() < 0.3:
             messages.append({"role": "assistant", "content": fill("The {w} looks right now.")})
-            messages.append({"role": "user", "content": fill(rng.choice(words.CODE_TASKS))})
+            messages.append({"role": "user", "content": fill(rng.choice(fill.words.CODE_TASKS))})
             cuts.append(len(messages))
     return messages, cuts
 
 
 def _browser(rng: random.Random, fill: _Filler, tools: Any) -> tuple[list[Message], list[int]]:
-    messages: list[Message] = [{"role": "user", "content": fill(rng.choice(words.QUESTIONS))}]
+    messages: list[Message] = [{"role": "user", "content": fill(rng.choice(fill.words.QUESTIONS))}]
     cuts = [1]
     for step in range(rng.randrange(3, 7)):
         messages += _call(rng, rng.choice(tools)["function"]["name"], None, "done", fill)
@@ -196,18 +206,18 @@ def _chat(rng: random.Random, fill: _Filler, tools: Any) -> tuple[list[Message],
     messages: list[Message] = []
     cuts: list[int] = []
     for _ in range(rng.randrange(1, 6)):
-        messages.append({"role": "user", "content": fill(rng.choice(words.QUESTIONS))})
+        messages.append({"role": "user", "content": fill(rng.choice(fill.words.QUESTIONS))})
         cuts.append(len(messages))
-        answer = " ".join(fill(rng.choice(words.ANSWERS)) for _ in range(rng.randrange(1, 4)))
+        answer = " ".join(fill(rng.choice(fill.words.ANSWERS)) for _ in range(rng.randrange(1, 4)))
         messages.append({"role": "assistant", "content": answer})
     return messages[:-1], cuts
 
 
 def _retrieval(rng: random.Random, fill: _Filler, tools: Any) -> tuple[list[Message], list[int]]:
     documents = "\n\n".join(
-        f"[{i}] {fill(rng.choice(words.DOCUMENTS))}" for i in range(1, rng.randrange(3, 6))
+        f"[{i}] {fill(rng.choice(fill.words.DOCUMENTS))}" for i in range(1, rng.randrange(3, 6))
     )
-    question = fill(rng.choice(words.QUESTIONS))
+    question = fill(rng.choice(fill.words.QUESTIONS))
     return [{"role": "user", "content": f"Documents:\n{documents}\n\nQuestion: {question}"}], [1]
 
 

@@ -11,6 +11,8 @@ from doctor_planted.marks import mark, unmarked
 STYLES = ("openai", "openai_blocks", "anthropic", "anthropic_blocks")
 KEPT_BACK = ("openai_split", "openai_examples")
 """Two messages of instructions; an example dialogue between the instructions and the user."""
+RESPONSES = "responses"
+"""The responses API, for dialogues without tools."""
 FLAT_KEPT_BACK = ("flat_headers", "flat_brackets")
 
 
@@ -22,6 +24,8 @@ def prompt_of(step: Step, style: str) -> dict[str, Any]:
         return {"prompt": flat(step)}
     if style.startswith("anthropic"):
         return _anthropic(step, style)
+    if style == RESPONSES:
+        return {"instructions": step.app.joiner.join(step.system), "input": step.messages}
     system: Any = step.app.joiner.join(step.system)
     if style == "openai_blocks":
         cut = max(1, len(step.system) // 2)
@@ -49,10 +53,10 @@ def flat(step: Step) -> str:
     last_user = max(i for i, (role, _) in enumerate(parts) if role == "user")
     text = ""
     for i, (role, content) in enumerate(parts):
-        if i == last_user and flip in LAST_USER:
-            content = LAST_USER[flip].format(content)
+        if i == last_user and flip in _LAST_USER:
+            content = _LAST_USER[flip].format(content)
         text += f"<|im_start|>{role}\n{content}<|im_end|>\n"
-    return text + "<|im_start|>assistant\n" + GENERATION.get(flip, "")
+    return text + "<|im_start|>assistant\n" + _GENERATION.get(flip, "")
 
 
 LAST_USER = {
@@ -64,6 +68,19 @@ GENERATION = {
     "open_think": mark("template_flip", "<think>\n"),
     "channel": mark("template_flip", "<|channel|>final<|message|>"),
 }
+LATER_LAST_USER = {
+    "tools_before": mark(
+        "template_flip", '[AVAILABLE_TOOLS][{{"name": "look_up"}}][/AVAILABLE_TOOLS]\n'
+    )
+    + "{}",
+    "hint": "{}" + mark("template_flip/moved_block", "\n\nReasoning effort: low"),
+}
+LATER_GENERATION = {
+    "answer": mark("template_flip", "<answer>\n"),
+    "closed_think": mark("template_flip", "</think>"),
+}
+_LAST_USER = {**LAST_USER, **LATER_LAST_USER}
+_GENERATION = {**GENERATION, **LATER_GENERATION}
 
 
 _FRAMES = {
@@ -72,6 +89,12 @@ _FRAMES = {
         "<|start_header_id|>assistant<|end_header_id|>\n\n",
     ),
     "flat_brackets": ("<s>", "[{role}] {text} [/{role}]\n", "[assistant]"),
+    "flat_gemma": (
+        "<bos>", "<start_of_turn>{role}\n{text}<end_of_turn>\n", "<start_of_turn>assistant\n",
+    ),
+    "flat_roles": ("", "{role}: {text}\n\n", "assistant:"),
+    "flat_phi": ("", "<|{role}|>\n{text}<|end|>\n", "<|assistant|>\n"),
+    "flat_hashes": ("", "### {role}\n{text}\n\n", "### assistant\n"),
 }  # fmt: skip
 
 
@@ -90,7 +113,7 @@ EXAMPLE = [
 def num_before(style: str) -> int:
     """Messages of the body before the first of the dialogue."""
     return {"openai_split": 2, "openai_examples": 3}.get(
-        style, 0 if style.startswith("anthropic") else 1
+        style, 0 if style.startswith(("anthropic", RESPONSES)) else 1
     )
 
 

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from doctor_planted.form_sets import SETS
 from doctor_planted.judging import Fault, Score, score
 from doctor_planted.judging_list import score_defects
 from doctor_planted.judging_several import score_others
@@ -26,6 +27,8 @@ from doctor_planted.token_traces import (
 from doctor_planted.traces import PLANTERS, MixedTrace, make_trace
 
 ROOT = Path(__file__).resolve().parents[2]
+GROUPS = ["+".join(list(PLANTERS)[i::4]) for i in range(4)]
+"""Kinds that stand in one trace, so that the command starts four times and not twenty-one."""
 COMMAND = (sys.executable, "-m", "hitpath", "doctor")
 
 
@@ -101,13 +104,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="doctor_planted.judge")
     parser.add_argument("--seed", type=int, default=0)
     names = ", ".join([*PLANTERS, *KINDS])
-    parser.add_argument("--kind", default="all", help=f"all, or none, or of {names}")
+    parser.add_argument("--kind", default="all", help=f"all, grouped, none, or of {names}")
     parser.add_argument("--n", type=int, default=2, help="traces a kind")
-    parser.add_argument("--kept-back", action="store_true", help="forms that no test shows")
+    parser.add_argument("--forms", default="usual", choices=SETS, help="the set of surface forms")
+    parser.add_argument("--apps", type=int, default=8, help="applications a trace, at most 18")
     parser.add_argument("--show", type=int, default=0, help="wrong answers to print, a kind")
     parser.add_argument("--keep", type=Path, help="a folder for the traces")
     options = parser.parse_args()
-    kinds = [*PLANTERS, *KINDS] if options.kind == "all" else options.kind.split(",")
+    many = {"all": [*PLANTERS, *KINDS], "grouped": [*GROUPS, *KINDS]}
+    kinds = many.get(options.kind, options.kind.split(","))
+    tokens = SETS[options.forms].tokens
     total, listed, behind = Score(), Score(), Score()
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or Path(scratch)
@@ -117,9 +123,9 @@ def main() -> None:
             for seed in range(options.seed, options.seed + options.n):
                 name = f"{kind}-{seed}"
                 if kind in KINDS:
-                    one.add(judged_tokens(make_token_trace(seed, kind), folder, name))
+                    one.add(judged_tokens(make_token_trace(seed, kind, forms=tokens), folder, name))
                     continue
-                trace = make_trace(seed, kind, held_back=options.kept_back)
+                trace = make_trace(seed, kind, options.apps, forms=options.forms)
                 by_request, by_defect, others = judged(trace, folder, name)
                 one.add(by_request)
                 listed.add(by_defect)

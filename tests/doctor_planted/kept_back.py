@@ -1,5 +1,6 @@
-"""Surface forms that no ordinary run shows: used with --kept-back only, so that rules cannot have
-been fitted to them."""
+"""Surface forms that no ordinary run shows: used with `--forms kept_back` only, so that rules
+cannot have been fitted to them.
+"""
 
 import random
 import string

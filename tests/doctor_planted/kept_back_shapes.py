@@ -1,4 +1,4 @@
-"""More surface forms for --kept-back, after public threads that the visible ones do not show:
+"""More surface forms for kept_back, after public threads that the visible ones do not show:
 agents' environment blocks (can1357/oh-my-pi#7324, anomalyco/opencode#5224), runtime lines
 (openclaw#19563), reminders that come and go (ggml-org/llama.cpp#22746), results cut short with age
 (vercel/eve#175, anomalyco/opencode#32515), summaries written anew at each overflow

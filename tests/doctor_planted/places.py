@@ -51,8 +51,10 @@ class Spot:
         elif self.name == "tool_description":
             function = step.tools[self.index]["function"]
             function["description"] = change(function["description"])
+        elif self.name == "tool_parameter":
+            return _edit_parameter(step.tools[self.index], change)
         else:
-            at = 0 if self.name == "first_user" else self.index
+            at = self.index if self.name == "history" else 0
             if at >= len(step.messages):
                 return False
             return _edit_message(step.messages[at], change)
@@ -63,7 +65,7 @@ def make_spot(rng: random.Random, app: App, names: Sequence[str]) -> Spot:
     usable = [name for name in names if _fits(name, app)]
     name = rng.choice(usable)
     index = rng.randrange(1, len(app.system) - 1)
-    if name == "tool_description":
+    if name in ("tool_description", "tool_parameter"):
         index = rng.randrange(len(app.tools))
     elif name == "history":
         index = rng.randrange(1, 4)
@@ -71,7 +73,7 @@ def make_spot(rng: random.Random, app: App, names: Sequence[str]) -> Spot:
 
 
 def _fits(name: str, app: App) -> bool:
-    if name == "tool_description":
+    if name in ("tool_description", "tool_parameter"):
         return bool(app.tools)
     return name != "history" or app.shape in ("service", "code", "browser", "tau")
 
@@ -81,12 +83,23 @@ def _joined(name: str, text: str, old: str) -> str:
         return text
     if name in ("system_head", "first_user"):
         return f"{text}\n\n{old}"
+    if name == "user_tail":
+        return f"{old}\n\n{text}"
     if name in ("system_line", "system_mid"):
         return f"{text}\n{old}"
     if name == "system_inline" and OPEN not in old:
         first, dot, rest = old.partition(". ")
         return f"{first}{dot}{text} {rest}" if dot else f"{old} {text}"
     return f"{old}\n{text}" if name in ("system_tail", "history") else f"{old} ({text})"
+
+
+def _edit_parameter(tool: dict[str, Any], change: Callable[[str], str]) -> bool:
+    """The description of the tool's first parameter that has one."""
+    for schema in tool["function"]["parameters"]["properties"].values():
+        if isinstance(schema.get("description"), str):
+            schema["description"] = change(schema["description"])
+            return True
+    return False
 
 
 def _edit_message(message: Message, change: Callable[[str], str]) -> bool:

@@ -8,7 +8,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-_ORDER = ("tools", "functions", "system", "instructions", "messages", "prompt", "tokens")
+_ORDER = ("tools", "functions", "system", "instructions", "messages", "input", "prompt",
+          "tokens")  # fmt: skip
+SAID = ("messages", "input")
+"""Where a body has its messages."""
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _NOT_THERE = object()
 
@@ -46,8 +49,8 @@ def first_difference(a: dict[str, Any], b: dict[str, Any]) -> Place | None:
         x, y = a.get(name), b.get(name)
         if compact(x) == compact(y):
             continue
-        if name == "messages":
-            place = _messages(x or [], y or [])
+        if name in SAID:
+            place = _messages(name, x or [], y or [])
         elif name in ("prompt", "tokens") and (x is not None or y is not None):
             place = _flat(name, x or "", y or "")
         else:
@@ -67,7 +70,7 @@ def rendered(body: dict[str, Any]) -> str:
         parts.append(f"<|tools|>\n{compact([_without_marks(t) for t in tools])}<|end|>\n")
     messages = [{"role": "system", "content": body[name]}
                 for name in ("system", "instructions") if name in body]  # fmt: skip
-    for message in [*messages, *body["messages"]]:
+    for message in [*messages, *said(body)]:
         content = _plain(message.get("content"))
         text = content if isinstance(content, str) else ""
         rest = {**message, "content": content}
@@ -125,14 +128,20 @@ def _values(path: str, x: Any, y: Any) -> Place | None:
     return None if text_x == text_y else Place(path, common(text_x, text_y))
 
 
-def _messages(xs: list[dict[str, Any]], ys: list[dict[str, Any]]) -> Place | None:
+def said(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The messages of a body, or none where its prompt is one text."""
+    found: list[dict[str, Any]] = next((body[name] for name in SAID if name in body), [])
+    return found
+
+
+def _messages(name: str, xs: list[dict[str, Any]], ys: list[dict[str, Any]]) -> Place | None:
     for i, (x, y) in enumerate(zip(xs, ys, strict=False)):
-        place = _message(f"messages[{i}]", x, y)
+        place = _message(f"{name}[{i}]", x, y)
         if place is not None:
             return place
     if len(xs) == len(ys):
         return None
-    return Place(f"messages[{min(len(xs), len(ys))}]", 0, ends=True)
+    return Place(f"{name}[{min(len(xs), len(ys))}]", 0, ends=True)
 
 
 def _message(path: str, x: dict[str, Any], y: dict[str, Any]) -> Place | None:

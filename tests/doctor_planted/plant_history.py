@@ -115,7 +115,9 @@ def plant_compacted(site: Site) -> Plant:
 
 def _topic(message: Message) -> str:
     content = message["content"]
-    return " ".join(str(content).split()[-4:])
+    if isinstance(content, list):
+        content = " ".join(block.get("text", "") for block in content)
+    return " ".join(content.split()[-4:])
 
 
 EDITS: tuple[Callable[[str], str], ...] = (

@@ -89,11 +89,14 @@ def plant_counter(site: Site) -> Plant:
     return plant
 
 
+_SAID = ("first_user", "user_tail", "history")
+
+
 def plant_user(site: Site) -> Plant:
     """A field of the user ahead of what all users share."""
     rng, app, where, more = site.rng, site.app, site.where, site.more
     form = rng.choice(more or surface_values.USER_FIELDS)
-    spot = places.make_spot(rng, app, tuple(n for n in where if n not in ("first_user", "history")))
+    spot = places.make_spot(rng, app, tuple(n for n in where if n not in _SAID))
 
     def plant(step: Step) -> None:
         spot.insert(step, mark("per_user_field", form(step.user)))

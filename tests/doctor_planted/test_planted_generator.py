@@ -12,6 +12,7 @@ import pytest
 from doctor_planted import base_words, images, plain_diff
 from doctor_planted.bases import SHAPES, make_app, steps_of
 from doctor_planted.carriers import STYLES
+from doctor_planted.form_sets import SETS
 from doctor_planted.judging import Relatives, score
 from doctor_planted.marks import CLOSE, OPEN, mark, strip
 from doctor_planted.plain_diff import Place, compact, first_difference, rendered, value_at
@@ -99,12 +100,12 @@ def test_clean_dialogues_only_grow(shape: str, style: str) -> None:
         last[request.dialogue] = request
 
 
-@pytest.mark.parametrize("held_back", [False, True])
+@pytest.mark.parametrize("forms", SETS)
 @pytest.mark.parametrize("group", ["+".join(list(PLANTERS)[i::4]) for i in range(4)])
-def test_each_kind_is_planted_and_no_mark_is_left(group: str, held_back: bool) -> None:
+def test_each_kind_is_planted_and_no_mark_is_left(group: str, forms: str) -> None:
     found: Counter[str] = Counter()
-    for seed in range(2):
-        trace = make_trace(seed, group, num_apps=12, held_back=held_back, clean=1)
+    for seed in range(2 if forms == "usual" else 5):
+        trace = make_trace(seed, group, num_apps=12, forms=forms, clean=1)
         text = "".join(json.dumps(row, ensure_ascii=False) for row in trace.rows)
         assert OPEN not in text
         assert CLOSE not in text
@@ -116,15 +117,28 @@ def test_each_kind_is_planted_and_no_mark_is_left(group: str, held_back: bool) -
     assert all(found[kind] >= 3 for kind in group.split("+")), found
 
 
-@pytest.mark.parametrize("kind", ["image_encoding+template_flip", "context_changed", "none"])
-def test_the_truth_is_about_the_prompts_that_hitpath_reads(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "forms"),
+    [("image_encoding+template_flip", "usual"), ("context_changed", "usual"), ("none", "usual"),
+     ("counter+request_id", "field"), ("tool_set+truncated_history+moved_block", "field")],
+)  # fmt: skip
+def test_the_truth_is_about_the_prompts_that_hitpath_reads(
+    kind: str, forms: str, tmp_path: Path
+) -> None:
     for seed in range(2):
-        trace = make_trace(seed, kind, num_apps=5)
+        trace = make_trace(seed, kind, num_apps=9, forms=forms)
         read = read_trace([str(trace.write(tmp_path / "trace.jsonl"))])
         assert list(read.ids) == [request.id for request in trace.requests]
         for i, request in enumerate(trace.requests):
             start, end = read.prompts.offsets[i : i + 2]
             assert bytes(read.prompts.flat[start:end]) == rendered(request.body).encode()
+
+
+def test_bodies_of_the_responses_api_are_among_them() -> None:
+    rows = [row for seed in range(6) for row in make_trace(seed, "counter", forms="field").rows]
+    there = [row for row in rows if "input" in row]
+    assert there
+    assert all(isinstance(row["instructions"], str) for row in there)
 
 
 def test_the_same_seed_gives_the_same_trace() -> None:

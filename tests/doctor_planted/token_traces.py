@@ -9,15 +9,62 @@ import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from doctor_planted import base_words
+from doctor_planted import base_words, field_words
 from doctor_planted.bases import make_app
 from doctor_planted.judging import Score
 
+Text = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class TokenForms:
+    """How a set of traces differs from others: words, what a reply looks like, where a server cuts
+    (tokens kept at the beginning, size of the context, step of what is dropped)."""
+
+    words: ModuleType = base_words
+    replies: tuple[Text, ...] = ()
+    keeps: tuple[int, ...] = (0, 4, 4, 32, 64)
+    sizes: tuple[int, int] = (240, 420)
+    step: int = 16
+
+
+def _as_call(text: str) -> str:
+    """A call of a tool as models write it."""
+    return json.dumps({"name": "reply", "arguments": {"text": text, "n": len(text)}}, indent=1)
+
+
+def _as_list(text: str) -> str:
+    return "\n\n".join(f"- {part.strip()}" for part in text.split(". "))
+
+
+def _as_code(text: str) -> str:
+    return "```\n" + text.replace(", ", ",\n    ") + "\n```"
+
+
+USUAL = TokenForms()
+
+
+def _as_letter(text: str) -> str:
+    return f"Dear customer,\n\n{text}\n\nYours,\nthe desk\n"
+
+
+def _as_table(text: str) -> str:
+    rows = "\n".join(f"| {i} | {part} |" for i, part in enumerate(text.split(", ")))
+    return f"| part | text |\n|---|---|\n{rows}"
+
+
+def _as_xml(text: str) -> str:
+    return f"<reply lang='en'>\n  <text>{text}</text>\n</reply>"
+
+
+FIELD = TokenForms(field_words, (_as_call, _as_list, _as_code), (1, 4, 16, 48), (300, 620), 64)
+UNSEEN = TokenForms(field_words, (_as_letter, _as_table, _as_xml), (2, 8, 24, 100), (350, 500), 32)
 VISIBLE = 24
 """Tokens that must be left of the old prompt behind a shift, for it to be one."""
 KINDS = ("retokenised", "position_shift", "seam_merge")
@@ -91,20 +138,24 @@ def common(a: list[int], b: list[int]) -> int:
     return n
 
 
-def make_token_trace(seed: int, kind: str, num_apps: int = 5) -> TokenTrace:
+def make_token_trace(
+    seed: int, kind: str, num_apps: int = 5, forms: TokenForms = USUAL
+) -> TokenTrace:
     """Dialogues of several applications; in some the kind is planted, others only grow."""
     rng = random.Random(f"{seed}:{kind}")
     lists: list[list[TokenRequest]] = []
     planted_lists = set()
     for i, row in enumerate(rng.sample(base_words.APPS, num_apps)):
-        app = make_app(rng, row, "chat", 20)
+        app = make_app(rng, row, "chat", 20, forms.words)
+        reply = rng.choice(forms.replies) if forms.replies else str
         planted_here = i >= 2
         for number in range(4):
             parts = app.dialogues[number::4]
             texts = [str(m["content"]) for part in parts for m in part.messages]
             texts, dialogue = list(dict.fromkeys(texts))[:12], parts[0]
+            texts = [reply(text) if i % 2 else text for i, text in enumerate(texts)]
             head = app.joiner.join(app.system)
-            make = _MAKERS[kind] if planted_here else _plain(kind)
+            make = _maker(kind, forms) if planted_here else _plain(kind)
             if planted_here:
                 planted_lists.add(len(lists))
             lists.append(make(rng, f"{app.name}/{dialogue.session}", head, texts))
@@ -199,12 +250,12 @@ def _checked(rows: list[TokenRequest]) -> list[TokenRequest]:
 
 
 def _position_shift(
-    rng: random.Random, name: str, head: str, texts: list[str]
+    forms: TokenForms, rng: random.Random, name: str, head: str, texts: list[str]
 ) -> list[TokenRequest]:
     """A server that drops tokens behind the first n_keep when the context is full, in the middle
     of messages; sinks and a window; or a plain window."""
-    keep = rng.choice((0, 4, 4, 32, 64))
-    size = rng.randrange(240, 420)
+    keep = rng.choice(forms.keeps)
+    size = rng.randrange(*forms.sizes)
     halve = rng.random() < 0.5
     ids = encode(f"{head}\n")[-100:]
     rows: list[TokenRequest] = []
@@ -213,7 +264,9 @@ def _position_shift(
         more = encode(f"User: {question}\n")
         over = len(ids) + len(more) - size
         if over > 0:
-            drop = max(over, (len(ids) - keep) // 2) if halve else -(-over // 16) * 16
+            drop = (
+                max(over, (len(ids) - keep) // 2) if halve else -(-over // forms.step) * forms.step
+            )
             if decode(ids[keep + drop :][:6]).lstrip().startswith(("User:", "Assistant:")):
                 drop += 5  # not by chance whole messages: that would be a truncated history
             visible = len(rows[-1].tokens if rows else ids) - keep - drop
@@ -256,8 +309,12 @@ def _seam(rng: random.Random, before: str, text: str) -> int:
     return 0
 
 
-_MAKERS = {"retokenised": _retokenised, "position_shift": _position_shift,
-           "seam_merge": _seam_merge}  # fmt: skip
+def _maker(kind: str, forms: TokenForms) -> Callable[..., list[TokenRequest]]:
+    makers: dict[str, Callable[..., list[TokenRequest]]] = {
+        "retokenised": _retokenised, "position_shift": partial(_position_shift, forms),
+        "seam_merge": _seam_merge,
+    }  # fmt: skip
+    return makers[kind]
 
 
 def kind_of_pair(kind: str, old: TokenRequest, new: TokenRequest) -> str:

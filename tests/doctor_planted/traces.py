@@ -10,14 +10,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from doctor_planted import base_words, kept_back, places
+from doctor_planted import base_words, places
 from doctor_planted import plant_forms as forms
 from doctor_planted import plant_history as history
 from doctor_planted import plant_order as order
 from doctor_planted import plant_values as values
 from doctor_planted.bases import SHAPES, START, TAU, App, Step, make_app, steps_of, tau_app
-from doctor_planted.carriers import FLAT_KEPT_BACK, KEPT_BACK, STYLES
+from doctor_planted.carriers import RESPONSES, STYLES
+from doctor_planted.form_sets import SETS, FormSet
 from doctor_planted.hard_negatives import extra_steps, stamp, vary
+from doctor_planted.own_planters import Own
 from doctor_planted.truth import Planted, planted
 
 PLANTERS: dict[str, Callable[..., Any]] = {
@@ -85,12 +87,14 @@ def may_pair(a: str, b: str) -> bool:
 
 
 def make_trace(
-    seed: int, kind: str, num_apps: int = 8, held_back: bool = False, clean: int = 2
+    seed: int, kind: str, num_apps: int = 8, forms: str = "usual", clean: int = 2
 ) -> MixedTrace:
     """Applications with the kind (of several with `+` between them: in turn), alone or as one of
-    a pair, and clean ones beside them. A kind that is none of PLANTERS: only clean ones."""
+    a pair, and clean ones beside them. A kind that is none of PLANTERS: only clean ones. forms:
+    a name of form_sets.SETS."""
     wanted = [name for name in kind.split("+") if name in PLANTERS]
-    rng = random.Random(f"{seed}:{kind}:{held_back}")
+    chosen = SETS[forms]
+    rng = random.Random(f"{seed}:{kind}:{chosen.label}")
     rows = rng.sample(base_words.APPS, num_apps)
     in_rows = rng.random() < 0.25
     requests: list[tuple[Step, Planted]] = []
@@ -100,12 +104,13 @@ def make_trace(
         kinds: tuple[str, ...] = ()
         if i >= clean and wanted:
             kinds = _with_another(rng, wanted[i % len(wanted)])
-        app = _app(rng, row, kinds, real and i == num_apps - 1)
+        app = _app(rng, row, kinds, real and i == num_apps - 1, chosen)
         style = _style(rng, app, kinds, in_rows)
-        if held_back:
-            style = _unseen(style, app, kinds, row[0] + str(seed))
+        if chosen.frames:
+            style = _unseen(style, app, kinds, row[0] + str(seed), chosen)
+            style = "openai" if style == RESPONSES and (in_rows or app.tools) else style
         sessions = rng.random() < 0.75
-        plants = _seeded_plants(rng, app, kinds, held_back, in_rows, style)
+        plants = _seeded_plants(rng, app, kinds, chosen, in_rows, style)
         times = rng.getrandbits(32)
         steps = _planted_steps(app, times, plants)
         if not kinds and app.shape != "tau":
@@ -133,7 +138,7 @@ def make_real_trace(seed: int, kind: str, num_sessions: int = 8) -> MixedTrace:
     """Whole sessions of the real agent, with a kind planted in them."""
     rng = random.Random(f"real:{seed}:{kind}")
     app = tau_app(rng, num_sessions)
-    plants = _seeded_plants(rng, app, (kind,), False, False, "openai")
+    plants = _seeded_plants(rng, app, (kind,), SETS["usual"], False, "openai")
     trace = MixedTrace([], [], {app.name: (kind,)})
     requests = []
     for step in _planted_steps(app, rng.getrandbits(32), plants):
@@ -182,21 +187,21 @@ def _style(rng: random.Random, app: App, kinds: tuple[str, ...], in_rows: bool) 
     return "openai" if in_rows else rng.choice(STYLES)
 
 
-def _unseen(style: str, app: App, kinds: tuple[str, ...], seed: str) -> str:
+def _unseen(style: str, app: App, kinds: tuple[str, ...], seed: str, chosen: FormSet) -> str:
     """Half of what can be written in another frame is."""
     own = random.Random(seed)
     if own.random() < 0.5 or "template_flip" in kinds:
         return style
     if style == "flat":
-        return own.choice(FLAT_KEPT_BACK)
-    return own.choice(KEPT_BACK) if style.startswith("openai") else style
+        return own.choice(chosen.frames)
+    return own.choice(chosen.bodies) if style.startswith("openai") else style
 
 
 def _rank(kind: str) -> int:
     return list(PLANTERS).index(kind)
 
 
-def _app(rng: random.Random, row: Any, kinds: tuple[str, ...], real: bool) -> App:
+def _app(rng: random.Random, row: Any, kinds: tuple[str, ...], real: bool, chosen: FormSet) -> App:
     shapes: tuple[str, ...] = SHAPES
     for kind in kinds:
         fitting = tuple(s for s in shapes if s in _SHAPES_OF.get(kind, SHAPES))
@@ -204,11 +209,12 @@ def _app(rng: random.Random, row: Any, kinds: tuple[str, ...], real: bool) -> Ap
     shape = rng.choice(shapes)
     if real and "service" in shapes:
         return tau_app(rng, 3)
-    return make_app(rng, row, shape, 12 if shape == "retrieval" else rng.randrange(3, 6))
+    num_dialogues = 12 if shape == "retrieval" else rng.randrange(3, 6)
+    return make_app(rng, row, shape, num_dialogues, chosen.words)
 
 
 def _seeded_plants(
-    rng: random.Random, app: App, kinds: tuple[str, ...], held_back: bool, in_rows: bool,
+    rng: random.Random, app: App, kinds: tuple[str, ...], chosen: FormSet, in_rows: bool,
     style: str,
 ) -> list[tuple[str, int, tuple[str, ...], tuple[Any, ...], int]]:  # fmt: skip
     """What makes each planter again: its kind, seed, places, further forms, number of requests."""
@@ -216,6 +222,7 @@ def _seeded_plants(
     recipes = []
     for i, kind in enumerate(kinds):
         where: tuple[str, ...] = places.ALL if len(kinds) == 1 else (_LOW, _HIGH)[i]
+        where += chosen.places if len(kinds) == 1 else ()
         if style.startswith("flat"):
             where = tuple(n for n in where if n.startswith("system"))
         if len(kinds) == 2:
@@ -224,7 +231,7 @@ def _seeded_plants(
                 where = tuple(n for n in where if n != "tool_description")
             if other in _IN_HISTORY:
                 where = tuple(n for n in where if n not in ("first_user", "history"))
-        more = kept_back.FORMS.get(kind, ()) if held_back else ()
+        more = chosen.forms.get(kind, ())
         if kind == "context_changed":
             more = _contexts(in_rows, more)
         recipes.append((kind, rng.getrandbits(32), where, tuple(more), num))
@@ -243,10 +250,21 @@ def _planted_steps(app: App, times: int, recipes: list[Any]) -> list[Step]:
     gap = rng.choice(((4.0, 40.0), (20.0, 400.0), (61.0, 1500.0)))
     steps = steps_of(app, rng, gap, rng.choice((0.5, 6.0, 30.0)))
     for kind, seed, where, more, num in recipes:
-        plant = PLANTERS[kind](places.Site(random.Random(seed), app, num, where, more))
+        plant = _planter(kind, places.Site(random.Random(seed), app, num, where, more))
         for step in steps:
             plant(step)
     return steps
+
+
+def _planter(kind: str, site: places.Site) -> Callable[[Step], None]:
+    """A form that plants by itself, or the kind's usual planter with the other forms."""
+    own = [f for f in site.more if isinstance(f, Own)]
+    fitting = [f for f in own if not f.shapes or site.app.shape in f.shapes]
+    rest = tuple(f for f in site.more if not isinstance(f, Own))
+    if fitting and site.rng.randrange(len(fitting) + len(rest)) < len(fitting):
+        return site.rng.choice(fitting).plant(site)
+    plant: Callable[[Step], None] = PLANTERS[kind](site._replace(more=rest))
+    return plant
 
 
 def _lay_out(

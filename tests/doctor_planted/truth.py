@@ -78,7 +78,7 @@ def planted(step: Step, style: str) -> Planted:
 def in_dialogue(request: Planted, path: str) -> bool:
     """Whether the place is in what was said, not in the instructions."""
     first = [f"messages[{i}]" for i in range(request.before)]
-    return path.startswith("messages") and not any(holds(message, path) for message in first)
+    return path.startswith(plain_diff.SAID) and not any(holds(message, path) for message in first)
 
 
 def truth_of(new: Planted, old: Planted) -> Truth:
@@ -101,9 +101,8 @@ def _by_text(new: Planted, old: Planted, place: Place) -> Truth:
     across = in_dialogue(new, place.path) and new.dialogue != old.dialogue
     kinds = _planted_at(new, old, place) or _owner_at(new, old, place)
     if not kinds:
-        end = len(old.body.get("messages", ())) - 1
         # After a branch (another last question) the old question is history under another name.
-        branched = new.dialogue == old.dialogue and holds(f"messages[{end}]", place.path)
+        branched = new.dialogue == old.dialogue and _is_last(old, place)
         edited = {"edited_message"} if branched else set()
         if across:
             # Two dialogues whose histories were both rewritten: no fault to say so.
@@ -111,12 +110,13 @@ def _by_text(new: Planted, old: Planted, place: Place) -> Truth:
         return Truth(NONE, frozenset({NONE, *edited}), place)
     if place.path == "prompt" and kinds[0] == "template_flip":
         across = new.dialogue != old.dialogue  # their questions differ behind it
+    both = _swapped(new, old, place)
     at_last = _in_last(new, place)
     if kinds[0] in STAMPS and not _span_at(new.spans, place):
         # It stood in the earlier request's last message, where the cure would put it, and went.
         at_last |= _in_last(old, place)
     idle = across or (at_last and _shared_behind(new, old, place) < SHARED_BEHIND)
-    accepted = {*kinds, NONE} if idle else {*kinds}
+    accepted = {*kinds, *both, NONE} if idle else {*kinds, *both}
     if kinds[0] == "random_sample" and _is_shuffled(new, old, place):
         # The same samples drawn in another order: what the two prompts show is a move.
         accepted |= {"moved_block", "array_order"}
@@ -125,15 +125,23 @@ def _by_text(new: Planted, old: Planted, place: Place) -> Truth:
 
 def _planted_at(new: Planted, old: Planted, place: Place) -> tuple[str, ...]:
     """Where each side has something else planted there, it is what the other side has not at all:
-    a line in front of the settings, and the settings without it."""
+    a line in front of the settings, and the settings without it (which then may stand in another
+    block)."""
     here, there = _span_at(new.spans, place), _span_at(old.spans, place)
-    if here and there and here != there and not _has(old, here, place):
+    if here and there and here != there and not _has(old, here):
         return here
-    return there if there and not _has(new, there, place) else here or there
+    return there if there and not _has(new, there) else here or there
 
 
-def _has(request: Planted, kinds: tuple[str, ...], place: Place) -> bool:
-    return any(span.kinds == kinds and span.path == place.path for span in request.spans)
+def _swapped(new: Planted, old: Planted, place: Place) -> set[str]:
+    """A line gone and another come at one place: the names of both are right."""
+    here, there = _span_at(new.spans, place), _span_at(old.spans, place)
+    alone = here and there and not _has(old, here) and not _has(new, there)
+    return {*here, *there} if alone else set()
+
+
+def _has(request: Planted, kinds: tuple[str, ...]) -> bool:
+    return any(span.kinds == kinds for span in request.spans)
 
 
 def _span_at(spans: Iterable[Span], place: Place) -> tuple[str, ...]:
@@ -153,8 +161,12 @@ def _owner_at(new: Planted, old: Planted, place: Place) -> tuple[str, ...]:
 
 
 def _in_last(request: Planted, place: Place) -> bool:
-    last = len(request.body.get("messages", ())) - 1
-    return last > 0 and holds(f"messages[{last}]", place.path)
+    return len(plain_diff.said(request.body)) > 1 and _is_last(request, place)
+
+
+def _is_last(request: Planted, place: Place) -> bool:
+    last = len(plain_diff.said(request.body)) - 1
+    return any(holds(f"{name}[{last}]", place.path) for name in plain_diff.SAID)
 
 
 def _is_shuffled(new: Planted, old: Planted, place: Place) -> bool:

@@ -65,7 +65,7 @@ def test_the_page_has_a_line_a_finding_as_compilers_write_it(files: list[str]) -
     assert "prompts.py:6:15 HP002 request_id" in page
     assert "r.jsonl:2:1 HP001 clock" in page
     assert "messages[0].content, character 5; changed in 1 of 2 requests" in page
-    assert "4 findings, 1 notes" in page
+    assert "4 findings, 1 note" in page
 
 
 def test_exit_codes(files: list[str]) -> None:
@@ -261,7 +261,7 @@ def test_a_baseline_is_written_once_and_then_compared(files: list[str]) -> None:
     Path("prompts.py").write_text(moved)
     code, page = run(*files, "--baseline", "known.json")
     assert code == 1
-    assert "1 new findings, 5 known from the baseline" in page
+    assert "1 new finding, 5 known from the baseline" in page
     assert "time.time()" in page
     assert "uuid" not in page
     assert Path("known.json").read_bytes() == known
@@ -343,6 +343,24 @@ def test_the_command_itself(files: list[str]) -> None:
         assert done.code == code, done.err
         assert "Traceback" not in done.err
     assert call("lint", "broken.py").err.startswith("hitpath: error: broken.py:1: not Python")
+    assert call("lint", "").err == 'hitpath: error: "": no such file or folder\n'
+
+
+def test_a_broken_file_of_a_folder_hides_no_other_one(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\ndef x(:\n")
+    (tmp_path / "b.py").write_bytes(b"# coding: nonsense\n")
+    (tmp_path / "c.py").write_text("import time\nask(system=f'{time.time()}')\n")
+    done = call("lint", str(tmp_path), "--json", "-")
+    told = json.loads(done.out)["findings"]
+    assert done.code == 1
+    assert [(one["rule"], one["line"]) for one in told] == [
+        ("HP000", 2),
+        ("HP000", 1),
+        ("HP001", 2),
+    ]
+    assert told[0]["message"].startswith("Not Python: ")
+    hidden = json.loads(call("lint", str(tmp_path), "--no-content", "--json", "-").out)["findings"]
+    assert hidden[1]["message"] == "A file of the folder could not be read as Python."
 
 
 def test_a_baseline_to_update_must_be_named(tmp_path: Path) -> None:

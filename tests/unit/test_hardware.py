@@ -170,9 +170,10 @@ def test_efficiencies_and_their_origin():
         ("achievable", "l4", "no measurement of l4 in bf16"),
         ("achievable", "mi300x", "no measurement of mi300x"),
         ("typical", "l4", "neither ideal, achievable"),
-        ("compute=0", "l4", "not above 0 and at most 1"),
-        ("compute=1.1", "l4", "not above 0 and at most 1"),
-        ("memory=nan", "l4", "not above 0 and at most 1"),
+        ("compute=0", "l4", "not from 1e-06 to 1"),
+        ("compute=1e-300", "l4", "compute_frac is 1e-300, not from 1e-06 to 1"),
+        ("compute=1.1", "l4", "not from 1e-06 to 1"),
+        ("memory=nan", "l4", "not from 1e-06 to 1"),
         ("overhead_s=-1", "l4", "is no overhead"),
         ("compute=0.5,compute=0.6", "l4", "neither"),
         ("compute=half", "l4", "'half' is no number"),
@@ -291,5 +292,5 @@ def test_files_that_are_none(tmp_path, data):
     path.write_bytes(data)
     with pytest.raises(InputError):
         load_hardware(str(path))
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="is a folder"):
         read_hardware_file(tmp_path)

@@ -5,11 +5,14 @@ The lines that are expected are found in the template's source by what they writ
 
 import json
 import os
+import re
 import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from hitpath.cli import app
 from hitpath.core import InputError, SettingError
 from hitpath.doctor.template_breaks import TemplateBreak
 from hitpath.doctor.template_dialogues import dialogues
@@ -268,7 +271,7 @@ def test_errors_name_the_option_that_was_typed(tmp_path: Path) -> None:
     bad.write_text("{% if %}")
     (tmp_path / "empty").mkdir()
     for path, cause in ((bad, 'chat template "default", line 1'), (tmp_path / "empty", "no chat")):
-        with pytest.raises(SettingError, match=f"^--template: {cause}"):
+        with pytest.raises(SettingError, match=f"^--template {re.escape(str(path))}: {cause}"):
             run_template(str(path))
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -291,3 +294,16 @@ def test_a_template_that_renders_no_message_is_not_known(source: str) -> None:
     report = check_template(source)
     assert report.is_append_only is None
     assert {mode.refused for mode in report.modes} == {"it renders no message"}
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [(["--fix", "x.jsonl"], "--fix"), (["--no-content"], "--no-content"), (["t.jsonl"], "a trace")],
+)
+def test_what_is_for_a_trace_is_refused_beside_a_template(
+    given: list[str], named: str, tmp_path: Path
+) -> None:
+    template = str(TEMPLATES / "clean_chatml.jinja")
+    done = CliRunner().invoke(app, ["doctor", "--template", template, *given])
+    assert isinstance(done.exception, SettingError)
+    assert named in str(done.exception)

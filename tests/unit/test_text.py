@@ -236,7 +236,7 @@ def test_mistral_ids_are_its_own() -> None:
     assert "tekken_240911" in bundled_names()
     with pytest.raises(RenderError, match="U\\+FDD0"):
         model.render_chat([{"role": "user", "content": "\ufdd0[INST]"}], None)
-    with pytest.raises(RenderError, match="not both"):
+    with pytest.raises(RenderError, match=r"messages\[1\]: has content and tool_calls"):
         model.render_chat([*HELLO, {**CALLS, "content": "x"}, answer, *HELLO], None)
 
 

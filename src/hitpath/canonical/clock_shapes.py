@@ -17,26 +17,45 @@ def _words(text: str) -> list[str]:
 
 _MONTHS = _words("""
     jan january januar janvier jänner enero gennaio janeiro января
+      ocak stycznia leden ledna sausio ianuarie januari tammikuuta січня január
     feb february februar février fevrier febrero febbraio fevereiro февраля
+      şubat lutego února februari helmikuuta лютого februarie február
     mar march märz maerz mars marzo março marco марта
+      mart marca maart března maaliskuuta березня martie március maret
     apr april avril abril aprile апреля
+      nisan kwietnia dubna huhtikuuta квітня aprilie április
     may mai mayo maggio maio мая
+      mayıs maja mei maj května toukokuuta травня május
     jun june juni juin junio giugno junho июня
+      haziran czerwca června kesäkuuta червня iunie június
     jul july juli juillet julio luglio julho июля
+      temmuz lipca července heinäkuuta липня iulie július
     aug august août aout agosto августа
+      ağustos sierpnia augustus augusti srpna elokuuta серпня augusztus agustus
     sep sept september septembre septiembre settembre setembro сентября
+      eylül września září syyskuuta вересня szeptember septembrie
     oct okt october oktober octobre octubre ottobre outubro октября
+      ekim października října lokakuuta жовтня október octombrie
     nov november novembre noviembre novembro ноября
+      kasım listopada listopadu marraskuuta листопада noiembrie
     dec dez dic december dezember décembre decembre diciembre dicembre dezembro декабря
+      aralık grudnia prosince joulukuuta грудня decembrie desember
 """)
 _WEEKDAYS = _words("""
     mon monday montag lundi lunes lunedì понедельник
+      pazartesi poniedziałek maandag måndag mandag понеділок pondělí
     tue tues tuesday dienstag mardi martes martedì вторник
+      salı wtorek dinsdag tisdag tirsdag вівторок úterý
     wed wednesday mittwoch mercredi miércoles miercoles mercoledì среда
+      çarşamba środa woensdag onsdag середа středa
     thu thur thurs thursday donnerstag jeudi jueves giovedì четверг
+      perşembe czwartek donderdag torsdag четвер čtvrtek
     fri friday freitag vendredi viernes venerdì пятница
+      cuma piątek vrijdag fredag пятниця пʼятниця pátek
     sat saturday samstag sonnabend samedi sábado sabado sabato суббота
+      cumartesi sobota zaterdag lördag lørdag субота
     sun sunday sonntag dimanche domingo domenica воскресенье
+      pazar niedziela zondag söndag søndag неділя neděle
 """)
 MONTH_WORDS = frozenset(_MONTHS)
 WEEKDAY_WORDS = frozenset(_WEEKDAYS)
@@ -75,10 +94,12 @@ _CJK_TIME = (
 _DAY = r"(?:0?[1-9]|[12]\d|3[01])(?!\d)"
 _YEAR = r"(?:19|20|21)\d{2}(?!\d)"
 _BETWEEN = (
-    r"(?:[T_ ]|[,;][ ]?|[ ]?[|·@–—-][ ]?|,?[ ](?:at|um|à|a[ ]las|às|alle|alle[ ]ore|kl\.?|в)[ ])"
+    r"(?:[T_ ]|[,;][ ]?|[ ]?[|·@–—-][ ]?|,?[ ](?:at|um|à|a[ ]las|às|alle|alle[ ]ore|kl\.?|в|"
+    r"saat|o|om|klo|godz\.?|о|pukul|ora)[ ])"
 )
 _AT_START = r"(?<![A-Za-z0-9_.:/-])"
 _THEN = rf"(?:{_BETWEEN}{_CLOCK}|T(?P<hour4>[01]\d|2[0-3])(?![\d:]))?"
+_NUMBERED = rf"{_DAY}(?P<sep>[-/]|\.[ ]?){_DAY}(?P=sep){_YEAR}"
 _NAMED_DAY_LAST = rf"{_MONTH}[ ]{{1,2}}{_DAY}(?:st|nd|rd|th)?(?:,?[ ]{_YEAR})?"
 _NAMED_DAY_FIRST = (
     rf"{_DAY}(?:st|nd|rd|th|\.|er|º)?[ -](?:of[ ]|de[ ])?{_MONTH}(?:,?[ -](?:de[ ])?{_YEAR})?"
@@ -91,7 +112,7 @@ def _at(pattern: str) -> re.Pattern[str]:
 
 AT_DIGIT: tuple[re.Pattern[str], ...] = (
     _at(rf"{_YEAR}(?P<sep>[-/.])(?:0?[1-9]|1[0-2])(?P=sep){_DAY}{_THEN}"),
-    _at(rf"{_DAY}(?P<sep>[-/.]){_DAY}(?P=sep){_YEAR}{_THEN}"),
+    _at(rf"{_NUMBERED}{_THEN}"),
     _at(rf"{_NAMED_DAY_FIRST}{_THEN}"),
     _at(rf"{_DAY}/{_MONTH}/{_YEAR}:{_CLOCK}"),
     _at(
@@ -123,6 +144,8 @@ AT_WEEKDAY: tuple[re.Pattern[str], ...] = (
     _at(rf"{_WEEKDAY}[ ]{_MONTH}[ ]{{1,2}}{_DAY}[ ]{_CLOCK}[ ]{_YEAR}"),
     _at(rf"{_WEEKDAY}[,.]?[ ](?:the[ ])?{_NAMED_DAY_LAST}{_THEN}"),
     _at(rf"{_WEEKDAY}[,.]?[ ](?:the[ ]|der[ ]|den[ ]|le[ ]|el[ ])?{_NAMED_DAY_FIRST}{_THEN}"),
+    _at(rf"{_WEEKDAY}[,.]?[ ](?:the[ ]|der[ ]|den[ ]|le[ ]|el[ ])?{_NUMBERED}{_THEN}"),
+    _at(rf"{_WEEKDAY}[,.]?[ ]{_YEAR}(?P<sep>[-/.])(?:0?[1-9]|1[0-2])(?P=sep){_DAY}{_THEN}"),
     _at(rf"{_WEEKDAY}[,.]?[ ]{_CLOCK}"),
 )
 WHOLE_WEEKDAY = re.compile(rf"(?:{'|'.join(w for w in _WEEKDAYS if len(w) > 5)})(?![^\W_])", re.I)

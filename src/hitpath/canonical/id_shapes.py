@@ -96,5 +96,18 @@ def is_random(text: str) -> bool:
     return num_turns * 5 >= len(kinds)
 
 
+def is_mixed(text: str) -> bool:
+    """Whether capitals and small letters change as often as chance has them: an id in which no, or
+    one, digit happens to be. Only where a prefix says that it is an id: names in camel case are
+    alike."""
+    if len(text) < _LEAST_MIXED or not text.isalnum() or not any(map(str.islower, text)):
+        return False
+    kinds = [_class(c) for c in text]
+    return sum(one != other for one, other in pairwise(kinds)) * 3 >= len(kinds)
+
+
+_LEAST_MIXED = 12
+
+
 def _class(character: str) -> int:
     return 0 if character.isdigit() else 1 if character.isupper() else 2

@@ -69,7 +69,28 @@ class Volatile:
 
 def find_volatile(text: str) -> tuple[Volatile, ...]:
     """All of them in order, none within another; where two overlap, an attribution goes before an
-    id, an id before a clock, a clock before a counter, then the longer one."""
+    id, an id before a clock, a clock before a counter, then the longer one. A long text is looked
+    at window by window, so that only what is found in it takes memory."""
+    if len(text) <= _WINDOW + _AHEAD:
+        return _in_window(text)
+    found: list[Volatile] = []
+    begin = 0
+    while begin < len(text):
+        stop = begin + _WINDOW
+        line = text.rfind("\n", max(0, begin - _AHEAD), begin) + 1
+        base = min(line, max(0, begin - _BEHIND)) if line else max(0, begin - _BEHIND)
+        for one in _in_window(text[base : stop + _AHEAD]):
+            if begin <= base + one.start < stop:
+                found.append(Volatile(one.kind, base + one.start, base + one.stop, one.is_sure))
+        begin = max(stop, found[-1].stop if found else 0)
+    return tuple(found)
+
+
+_WINDOW, _BEHIND, _AHEAD = 1 << 20, 256, 1 << 12
+"""Characters of a text that are looked at at once; those before and behind that decide too."""
+
+
+def _in_window(text: str) -> tuple[Volatile, ...]:
     found = sorted(
         (*_attributions(text), *_long_ids(text), *_at_tokens(text)),
         key=lambda one: (one.start, one.stop, not one.is_sure),
@@ -112,7 +133,7 @@ def _long_ids(text: str) -> Iterator[Volatile]:
             continue
         prefixed = ids.PREFIXED.match(word)
         if prefixed:
-            if ids.is_random(prefixed["value"]):
+            if ids.is_random(prefixed["value"]) or ids.is_mixed(prefixed["value"]):
                 yield Volatile("request_id", start, stop, False)
         elif _is_bare_id(word) and not _is_part(text, start, stop):
             yield Volatile("request_id", start, stop, False)

@@ -38,11 +38,13 @@ _MEMORY_FRAC = 0.8
 _LINK_FRAC = 370 / 450
 
 _PARTS = ("compute", "memory", "link", "overhead_s")
+LEAST_FRAC = 1e-6
+"""A share of a peak below which no kernel runs: a slip of the pen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Efficiency:
-    """Shares of the peaks, above 0 and at most 1, and seconds that each step costs besides."""
+    """Shares of the peaks, from LEAST_FRAC to 1, and seconds that each step costs besides."""
 
     name: str
     compute_frac: float
@@ -53,8 +55,8 @@ class Efficiency:
 
     def __post_init__(self) -> None:
         for part in ("compute_frac", "memory_frac", "link_frac"):
-            if not 0 < getattr(self, part) <= 1:
-                cause = f"{part} is {getattr(self, part):g}, not above 0 and at most 1"
+            if not LEAST_FRAC <= getattr(self, part) <= 1:
+                cause = f"{part} is {getattr(self, part):g}, not from {LEAST_FRAC:g} to 1"
                 raise SettingError(f"--efficiency {self.name}", cause)
         if not 0 <= self.step_overhead_s < 3600:
             cause = f"{self.step_overhead_s:g} s a step is no overhead"

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from hitpath.core import MAX_TOKENS, InputError
+from hitpath.core import MAX_TOKENS, InputError, why_no_file
 from hitpath.cost.struct_file import MAX_FILE_BYTES
 
 Tokens = Annotated[int, msgspec.Meta(ge=1, le=MAX_TOKENS)]
@@ -82,7 +82,7 @@ def _text(path: Path) -> str:
     place = str(path)
     try:
         if not path.is_file():
-            raise InputError(place, "", "no such file")
+            raise InputError(place, "", why_no_file(path))
         if path.stat().st_size > MAX_FILE_BYTES:
             raise InputError(place, "", f"larger than {MAX_FILE_BYTES >> 20} MiB")
         return path.read_bytes().decode("utf-8-sig")

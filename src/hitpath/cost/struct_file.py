@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from hitpath.core import InputError
+from hitpath.core import InputError, why_no_file
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ def read_struct(path: Path, kind: type[T]) -> T:
     place = str(path)
     try:
         if not path.is_file():
-            raise InputError(place, "", "no such file")
+            raise InputError(place, "", why_no_file(path))
         if path.stat().st_size > MAX_FILE_BYTES:
             raise InputError(place, "", f"larger than {MAX_FILE_BYTES >> 20} MiB")
         data = path.read_bytes()

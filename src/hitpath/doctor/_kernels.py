@@ -10,6 +10,10 @@ from hitpath.traces.table import Ints, Symbols
 Hashes = NDArray[np.uint64]
 LEAST_CHUNK = 8
 """Symbols of a chunk, at least."""
+FIRST_CHUNKS, EVERY_CHUNK = 512, 32
+"""Beginnings of so many chunks are all remembered, then those of each so many more."""
+BEGINNINGS = 1 << 20
+"""How many beginnings are remembered."""
 
 
 @kernel
@@ -138,6 +142,53 @@ def nearest_of_all(
 
 
 @kernel
+def longest_beginning(ids: Ints, begin: int, end: int, keys: Hashes, rows: Ints, row: int) -> int:
+    """The latest earlier row that begins with most of the chunks [begin, end), -1 for none; the
+    row's own beginnings are remembered. keys, rows: by the hash of a beginning, a place for each of
+    their hashes, so that a later one may take it."""
+    mask = np.uint64(len(keys) - 1)
+    chain = np.uint64(0)
+    found = -1
+    for at in range(begin, end):
+        chain = mix(chain ^ np.uint64(ids[at]))
+        if at - begin >= FIRST_CHUNKS and (at - begin) % EVERY_CHUNK:
+            continue
+        slot = np.int64(chain & mask)
+        if keys[slot] == chain:
+            found = rows[slot]
+        keys[slot] = chain
+        rows[slot] = row
+    return found
+
+
+@kernel
+def leading_chunks(ids: Ints, ends: Ints, one: int, other: int) -> int:
+    """Chunks that two rows begin with."""
+    a = ends[one - 1] if one else 0
+    b = ends[other - 1] if other else 0
+    most = min(ends[one] - a, ends[other] - b)
+    same = 0
+    while same < most and ids[a + same] == ids[b + same]:
+        same += 1
+    return same
+
+
+@kernel
+def nearer(
+    ids: Ints, ends: Ints, stamp: Ints, row: int, other: int, shared: int, deep: int
+) -> tuple[int, int]:
+    """(row, its chunks in common): of two that have nearly as much in common, the one that has more
+    of it at the beginning. shared: of `other`; deep: -1 for none."""
+    if deep < 0 or deep == other:
+        return other, shared
+    score = overlap_of(ids, ends, stamp, row, deep)
+    is_longer = leading_chunks(ids, ends, row, deep) > leading_chunks(ids, ends, row, other)
+    if 10 * score >= 9 * shared and is_longer:
+        return deep, score
+    return other, shared
+
+
+@kernel
 def find_nearest(
     ids: Ints,
     ends: Ints,
@@ -159,17 +210,22 @@ def find_nearest(
     votes = np.zeros(num_rows, dtype=np.int64)
     touched = np.zeros(num_rows, dtype=np.int64)
     recent = np.full((num_sessions, backs[1]), -1, dtype=np.int64)
+    keys = np.zeros(BEGINNINGS, dtype=np.uint64)
+    rows = np.full(BEGINNINGS, -1, dtype=np.int64)
     for row in range(num_rows):
         begin = ends[row - 1] if row else 0
         for at in range(begin, ends[row]):
             stamp[ids[at]] = row
         best, best_shared = -1, 0
+        deep = longest_beginning(ids, begin, ends[row], keys, rows, row)
         code = session[row]
         if code >= 0:
             best, best_shared = nearest_of_session(ids, ends, stamp, row, recent[code], backs[0])
         in_session[row] = best >= 0
         if 2 * best_shared < ends[row] - begin:
             other, other_shared = nearest_of_all(ids, ends, stamp, row, last, votes, touched)
+            if other >= 0:
+                other, other_shared = nearer(ids, ends, stamp, row, other, other_shared, deep)
             if best < 0:
                 best, best_shared = other, other_shared
             elif other != best:

@@ -8,7 +8,7 @@ results are known by the call's id. What is paired with nothing was dropped, put
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hitpath.doctor.history import goes_on_in, is_composed, is_note, shortened
+from hitpath.doctor.history import counts, goes_on_in, is_composed, is_note, shortened, words_said
 from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Prompt
 from hitpath.doctor.shapes import overlap, words_of
 from hitpath.doctor.textdiff import equal_runs
@@ -68,15 +68,26 @@ class _Aligning:
         kept: list[Pair] = []
         for number, pair in enumerate(pairs):
             after = pairs[number + 1] if number + 1 < len(pairs) else None
-            if self._is_kept(pair) or not self._is_retold(pair, after):
+            is_kept = self._is_kept(pair) or not self._is_retold(pair, after)
+            if is_kept and not self._is_grown(pair, after):
                 kept.append(pair)
         return kept
 
+    def _is_grown(self, pair: Pair, after: Pair | None) -> bool:
+        """Whether a message, be it an instruction, counts what it stands for, and more is gone
+        behind it."""
+        drops = after is not None and after.there > pair.there + 1 and after.here == pair.here + 1
+        old, new = self._there.messages[pair.there], self._here.messages[pair.here]
+        if not drops or old.key == new.key:
+            return False
+        return counts(words_said(self._there, old), words_said(self._here, new))
+
     def _is_retold(self, pair: Pair, after: Pair | None) -> bool:
-        text = self._there.words_of(self._there.messages[pair.there])
-        other = self._here.words_of(self._here.messages[pair.here])
+        text = words_said(self._there, self._there.messages[pair.there])
+        other = words_said(self._here, self._here.messages[pair.here])
         before = self._here.messages[: pair.here]
-        if sum(m.segment not in _STABLE for m in before) > 1:
+        are_composed = is_composed(text) and is_composed(other)
+        if sum(m.segment not in _STABLE for m in before) > 1 and not are_composed:
             return False
         if SUMMARY.search(text[:200]) and SUMMARY.search(other[:200]):
             return True
@@ -87,7 +98,7 @@ class _Aligning:
         """Whether the dialogue begins with a summary now and did not: what follows is new or is
         what was kept to the letter."""
         firsts = [
-            next((p.text_of(m) for m in p.messages if m.segment not in _STABLE), "")
+            next((words_said(p, m) for m in p.messages if m.segment not in _STABLE), "")
             for p in (self._there, self._here)
         ]
         return bool(CONTINUED.search(firsts[1][:400])) and not CONTINUED.search(firsts[0][:400])
@@ -215,7 +226,8 @@ class _Aligning:
         if new.segment == old.segment in _STABLE:
             return True
         text, other = self._there.words_of(old), self._here.words_of(new)
-        if SUMMARY.search(other[:200]) and not SUMMARY.search(text[:200]):
+        said = words_said(self._there, old), words_said(self._here, new)
+        if SUMMARY.search(said[1][:200]) and not SUMMARY.search(said[0][:200]):
             return False
         ids = call_ids(self._there, old), call_ids(self._here, new)
         if any(ids):  # a call and its result keep their id, unless ids are made anew

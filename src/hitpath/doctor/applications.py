@@ -2,12 +2,13 @@
 they have in common from the beginning does not tell."""
 
 import re
+import string
 from collections.abc import Iterator
 from typing import Any
 
 from hitpath.canonical.tools import tool_name
 from hitpath.doctor.prompt import SYSTEM, TOOLS, Prompt
-from hitpath.doctor.textdiff import equal_runs
+from hitpath.doctor.textdiff import common_length, equal_runs
 
 _OF_ONE_APPLICATION = 0.5
 _OF_ONE_TEMPLATE = 0.2
@@ -15,6 +16,9 @@ _TELLING_CHARS = 12_000
 _FEW_WORDS = 16
 """Words of instructions that are too short to tell what it is."""
 _BEGINNING_WORDS, _NEAR_WORDS, _LONG_RUN = 64, 14, 8
+_LEAST_MARK = 5
+_VARIES = string.ascii_letters + string.digits
+"""Characters by which lines of a frame are known: `- ` begins too many."""
 
 
 def is_one_application(there: Prompt, here: Prompt) -> bool:
@@ -23,6 +27,8 @@ def is_one_application(there: Prompt, here: Prompt) -> bool:
     or begin alike: agents of one framework have its tools."""
     if there.is_flat or here.is_flat or are_built_otherwise(there, here):
         return False
+    if _have_one_frame(there, here):
+        return True
     one, other = _instructions(there), _instructions(here)
     is_told = min(len(one), len(other)) >= _FEW_WORDS
     if is_told and _shared_words(one, other) >= _OF_ONE_APPLICATION * min(len(one), len(other)):
@@ -31,6 +37,18 @@ def is_one_application(there: Prompt, here: Prompt) -> bool:
         return False
     runs = [_runs_of_words(p, (SYSTEM, TOOLS)) for p in (there, here)]
     return _shares(runs[0], runs[1], _OF_ONE_APPLICATION)
+
+
+def _have_one_frame(there: Prompt, here: Prompt) -> bool:
+    """Whether instructions begin with the same words, and part within a line that begins as others
+    in both do: documents of one frame, of which these have others."""
+    one, other = _text_of_instructions(there), _text_of_instructions(here)
+    common = common_length(one, other)
+    begin = one.rfind("\n", 0, common)
+    mark = one[max(begin, 0) : common].rstrip(_VARIES)
+    if begin < 0 or len(mark.strip()) < _LEAST_MARK or len(_words(one[:begin])) < _BEGINNING_WORDS:
+        return False
+    return min(one.count(mark), other.count(mark)) > 1
 
 
 def shares_words(there: Prompt, here: Prompt) -> bool:
@@ -47,8 +65,12 @@ def shares_words(there: Prompt, here: Prompt) -> bool:
 
 def _instructions(prompt: Prompt) -> list[str]:
     """The words of the instructions, numbers masked, as far as they tell what it is."""
+    return _words(_text_of_instructions(prompt))
+
+
+def _text_of_instructions(prompt: Prompt) -> str:
     texts = (p.text for p in prompt.parts if p.segment == SYSTEM and p.form != "glue")
-    return _words("\n".join(texts)[:_TELLING_CHARS])
+    return "\n".join(texts)[:_TELLING_CHARS]
 
 
 def _begin_alike(one: list[str], other: list[str]) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from hitpath.canonical.json_path import joined
+from hitpath.doctor.in_row import Steps
 from hitpath.doctor.prompt import ASSISTANT, GLUE, SYSTEM, TOOLS, Form, Message, Part, Prompt
 from hitpath.traces.conversations import plain_message, plain_tools
 
@@ -68,7 +69,7 @@ class PromptBuilder:
         content = plain.get("content")
         if isinstance(content, str):
             path = said.content_path or _content_path(said)
-            self._parts.append(Part(path, segment, "string", content, number))
+            self._parts.append(Part(path, segment, "string", content, number, steps=("content",)))
         rest = {
             key: value
             for key, value in plain.items()
@@ -94,48 +95,58 @@ class PromptBuilder:
             self._glue(f"{between}{_json(key)}:", number)
             if key == "content":
                 path = said.content_path or joined(said.path, key)
-                self._add_value(value, path, segment, number)
             else:
-                self._add_value(value, joined(said.path, key), segment, number)
+                path = joined(said.path, key)
+            self._add_value(value, path, segment, number, (key,))
             between = ","
         self._glue("}", number)
 
-    def _add_value(self, value: Any, path: str, segment: str, number: int) -> None:
+    def _add_value(self, value: Any, path: str, segment: str, number: int, steps: Steps) -> None:
         if isinstance(value, str):
-            self._string(value, path, segment, number)
+            self._string(value, path, segment, number, steps)
         elif isinstance(value, list) and value:
             for at, item in enumerate(value):
                 self._glue("," if at else "[", number)
-                self._add_block(item, f"{path}[{at}]", segment, number)
+                self._add_block(item, f"{path}[{at}]", segment, number, (*steps, at))
             self._glue("]", number)
         else:
-            self._add(path, segment, "json", _json(value), number, value)
+            self._add(path, segment, "json", _json(value), number, value, steps)
 
-    def _add_block(self, block: Any, path: str, segment: str, number: int) -> None:
+    def _add_block(self, block: Any, path: str, segment: str, number: int, steps: Steps) -> None:
         """A block of content: its text by itself, whatever else it is as it is."""
         key = _TEXTS.get(str(block.get("type"))) if isinstance(block, dict) else None
         if isinstance(block, str):
-            self._string(block, path, segment, number)
+            self._string(block, path, segment, number, steps)
         elif key is None or not isinstance(block.get(key), str | list):
-            self._add(path, segment, "json", _json(block), number, block)
+            self._add(path, segment, "json", _json(block), number, block, steps)
         else:
             between = "{"
             for name, value in block.items():
                 self._glue(f"{between}{_json(name)}:", number)
                 between = ","
+                inner, its = joined(path, name), (*steps, name)
                 if name == key:
-                    self._add_value(value, joined(path, name), segment, number)
+                    self._add_value(value, inner, segment, number, its)
                 else:
-                    self._add(joined(path, name), segment, "json", _json(value), number, value)
+                    self._add(inner, segment, "json", _json(value), number, value, its)
             self._glue("}", number)
 
-    def _string(self, text: str, path: str, segment: str, number: int) -> None:
+    def _string(self, text: str, path: str, segment: str, number: int, steps: Steps) -> None:
         self._glue('"', number)
-        self._add(path, segment, "escaped", text, number, None)
+        self._add(path, segment, "escaped", text, number, None, steps)
         self._glue('"', number)
 
-    def _add(self, path: str, segment: str, form: Form, text: str, number: int, value: Any) -> None:
-        self._parts.append(Part(path, segment, form, text, number, value))
+    def _add(
+        self,
+        path: str,
+        segment: str,
+        form: Form,
+        text: str,
+        number: int,
+        value: Any,
+        steps: Steps,
+    ) -> None:
+        self._parts.append(Part(path, segment, form, text, number, value, steps=steps))
 
 
 def _content_path(said: Said) -> str:

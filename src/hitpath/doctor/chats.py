@@ -8,13 +8,10 @@ from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from typing import Any
 
-from hitpath.canonical.json_path import joined
-from hitpath.doctor.build_prompt import Said
+from hitpath.doctor.in_row import Step
 from hitpath.doctor.prompt import Part
-from hitpath.doctor.requests import Request, path_steps
+from hitpath.doctor.requests import Request
 from hitpath.traces.conversations import plain_message, plain_tools
-
-Steps = list[str | int]
 
 
 def messages_of(request: Request) -> list[dict[str, Any]]:
@@ -38,21 +35,11 @@ def with_values(request: Request, changed: Iterable[tuple[Part, Any]]) -> list[d
         if part.message not in own:
             own.add(part.message)
             messages[part.message] = deepcopy(messages[part.message])
-        put(messages[part.message], steps_to(request.said[part.message], part), value)
+        put(messages[part.message], part.steps, value)
     return messages
 
 
-def steps_to(said: Said, part: Part) -> Steps:
-    """Where a part stands in its plain message."""
-    if part.form == "string":
-        return ["content"]
-    content = said.content_path or joined(said.path, "content")
-    if part.path.startswith(content):
-        return ["content", *path_steps(part.path.removeprefix(content))]
-    return path_steps(part.path.removeprefix(said.path))
-
-
-def put(holder: Any, steps: Sequence[str | int], value: Any) -> None:
+def put(holder: Any, steps: Sequence[Step], value: Any) -> None:
     """Set what stands behind these steps."""
     for step in steps[:-1]:
         holder = holder[step]

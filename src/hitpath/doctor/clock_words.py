@@ -7,16 +7,31 @@ from hitpath.doctor.volatile_lines import volatile_in
 from hitpath.doctor.words_of_kinds import CLOCK_LABEL, USER, WORD_CLOCK
 
 _HOUR, _MINUTE = r"(?:[01]?\d|2[0-3])", r"[0-5]\d"
+_DAY, _YEAR = r"(?<![\w.,:/-])(?:0?[1-9]|[12]\d|3[01])", r"(?:19|20)\d\d"
+_SAID = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty)"
+_WORD = r"[^\W\d_]{2,14}"
+"""A month or a word like it in any language: known by the numbers around it."""
 FURTHER = re.compile(
     rf"(?i)(?<![\w.:]){_HOUR}[.:h]{_MINUTE}(?:[.:m]{_MINUTE}s?)?\s?[ap]\.?m(?!\w)"  # 5.12am
     rf"|(?<![\w.:,]){_HOUR}\s?h\s?{_MINUTE}(?:\s?(?:m|min)?\s?{_MINUTE}\s?s)?(?!\w)"  # 9h12
     rf"|(?<![\w.:,/-])(?:[01]\d|2[0-3])\.{_MINUTE}\.{_MINUTE}(?!\w|\.\d)"  # 11.30.18
     r"|\d{1,4}\s?[年년]\s?\d{1,2}\s?[月월]\s?\d{1,2}\s?[日일]"
-    r"|\d{1,2}\s?[時时點点시]\s?(?:\d{1,2}\s?[分분](?:\s?\d{1,2}\s?[秒초])?)?"
+    r"|(?:(?:上午|下午|午前|午後|오전|오후)\s?)?\d{1,2}\s?[時时點点시]\s?(?:\d{1,2}\s?[分분](?:\s?\d{1,2}\s?[秒초])?)?"
     r"|(?<![\w-])(?:19|20)\d\d-W[0-5]\d(?:-[1-7])?(?!\w)"
     rf"|(?<![\w.-])\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[ T-]{_HOUR}{_MINUTE}{_MINUTE}(?!\w)"
     r"|(?<![\w/])\d{1,2}/\d{1,2}\s(?:19|20)\d\d(?!\d)"
     r"|(?<!\w)(?:day|week|kw)\s\d{1,3}\s(?:of|in)\s(?:19|20)\d\d(?!\d)"
+    r"|(?<!\w)(?:\d{1,6}|an?|one|two|three|four|five|six|ten)\s"
+    r"(?:second|minute|hour|day|week|month)s?\sago(?!\w)"
+    rf"|(?<!\w)(?:(?:half|quarter|{_SAID})\spast|quarter\sto)\s{_SAID}(?!\w)"
+    r"|(?<!\w)\d{1,4}\s?h(?:ours?|rs?)?,?\s?\d{1,2}\s?m(?:in(?:utes?|s)?)?"
+    r"(?:,?\s?\d{1,2}\s?s(?:ec(?:onds?|s)?)?)?(?!\w)"  # 0h 35m 8s
+    r"|(?<!\w)(?:datetime\.)?(?:datetime|date|Timestamp)\((?:19|20)\d\d(?:,\s?\d{1,6}){2,6}"
+    r"(?:,\s?tzinfo=[\w.]{1,40})?\)"  # as Python writes it
+    rf"|{_DAY}\.?\s(?:[^\W\d_]{{1,4}}\s)?{_WORD}\.?,?\s(?:[^\W\d_]{{1,6}}\.?\s)?{_YEAR},?\s"
+    rf"(?:{_WORD}\.?\s)?{_HOUR}[.:h]{_MINUTE}(?:[.:]{_MINUTE})?(?!\w)"  # 9 Mart 2026, saat 18.37
+    rf"|{_DAY}\s{_WORD}\s\d{{1,2}}\s{_WORD}\s{_YEAR}"  # 9 tháng 3 năm 2026
+    rf"(?:,?\s(?:{_WORD}\s)?{_HOUR}[.:h]{_MINUTE}(?:[.:]{_MINUTE})?)?(?!\w)"
 )
 _SPOKEN = re.compile(
     r"(?i)\d{1,2}\s?(?:h|uhr|hrs?|o'clock)(?:\s?\d{1,2})?(?!\w)"

@@ -5,33 +5,46 @@ up shows as such. In one session whatever was sent before should be sent again; 
 an application only the instructions and tools should.
 """
 
+from bisect import bisect_right
 from dataclasses import replace
+from itertools import accumulate
 
 import numpy as np
 
 from hitpath.canonical.tail import HEADER
 from hitpath.doctor.align import Pair, aligned
 from hitpath.doctor.change import Change, Comparison, NewAt
-from hitpath.doctor.compare_message import first_part, first_path, message_changes
-from hitpath.doctor.compare_tools import compare_tools
-from hitpath.doctor.flat_compare import cut_of_flat
+from hitpath.doctor.compare_message import (
+    first_difference,
+    first_part,
+    first_path,
+    message_changes,
+)
+from hitpath.doctor.compare_tools import Place, compare_tools, json_changes
+from hitpath.doctor.flat import as_one_text
+from hitpath.doctor.flat_compare import cut_of_flat, shift_of
 from hitpath.doctor.history import Gap, is_note, kind_of_gap, kind_of_note
-from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Prompt
+from hitpath.doctor.prompt import NO_MESSAGE, SYSTEM, TOOLS, Message, Prompt
 from hitpath.doctor.symbols import common_of
 from hitpath.doctor.textdiff import common_length
 from hitpath.doctor.words_of_kinds import MARKER, THINK
 
 Stretch = tuple[int, int]
+_LEAST_LOST, _LEAST_KNOWN = 200, 40
+"""Characters that a window loses at least (what is shorter was taken out); by which the end of a
+text is known."""
 _MOST_CHANGES = 1_000
 """Of one request: it has little in common with its relative then."""
 _NO_EDITS = ("clock", "request_id", "counter", "attribution", "white_space", "hidden_characters",
              "unicode_form", "number_format", "moved_block", "array_order", "key_order", "?id",
              "?number", "tool_order", "tool_set")  # fmt: skip
-_STAMPS = ("clock", "request_id", "counter", "attribution", "white_space", "?id", "?number")
+_STAMPS = ("clock", "request_id", "counter", "attribution", "?id", "?number")
 
 
 def compare(there: Prompt, here: Prompt, same_session: bool) -> Comparison:
     """Every difference of `here` against the earlier `there`."""
+    if there.is_flat != here.is_flat:  # the first turn of a dialogue may not look like one
+        there, here = as_one_text(there), as_one_text(here)
     return _Comparing(there, here, same_session).run()
 
 
@@ -53,12 +66,28 @@ class _Comparing:
         self._kept += kept
         if self._there.is_flat and self._here.is_flat:
             self._flat()
-        else:
+        elif not self._window_moved_on():
             self._messages()
         self._moved_elsewhere()
         self._windows()
         changes = sorted(self._changes, key=lambda change: (change.start, change.stop))
+        if changes:
+            changes[0] = self._from_the_first_byte(changes[0])
         return Comparison(tuple(changes[:_MOST_CHANGES]), tuple(_merged(self._kept)), self._new_at)
+
+    def _from_the_first_byte(self, first: Change) -> Change:
+        """The first change with the first byte that differs, where that stands before the change,
+        in its message: another role, what a message without text begins with."""
+        sides = (self._there.rendered, self._here.rendered)
+        common = common_of(*(np.frombuffer(side, dtype=np.uint8) for side in sides))
+        if common >= first.offset:
+            return first
+        starts = self._starts
+        part = min(bisect_right(starts, first.start) - 1, len(self._here.parts) - 1)
+        message = self._here.parts[part].message
+        if message == NO_MESSAGE or starts[self._here.messages[message].begin] > common:
+            return first
+        return replace(first, at=common)
 
     def _messages(self) -> None:
         old, new = self._there.messages, self._here.messages
@@ -107,6 +136,49 @@ class _Comparing:
                    place.base + common, at, at, glue[common:], "", "",
                    "the head of the reply is not in the history")
         )  # fmt: skip
+
+    def _window_moved_on(self) -> bool:
+        """Whether a window went on in one text, whatever stands in it: it parts in the middle of a
+        message, and goes on in the middle of one. That is the only change then."""
+        if not (self._same_session and self._there.is_one_text and self._here.is_one_text):
+            return False
+        old, new = ("".join(part.text for part in p.parts) for p in (self._there, self._here))
+        common = common_length(old, new)
+        shift = shift_of(old, new, common)
+        if shift is None or len(shift.there) < _LEAST_LOST or THINK.search(shift.there):
+            return False
+        at = common + len(shift.there)
+        back = common_length(old[:common][::-1], old[:at][::-1])
+        if self._begins_a_message(old, at - back, at) or self._is_instruction(at):
+            return False
+        end = common + common_length(old[common + len(shift.there) :], new[common:])
+        starts = [0, *accumulate(len(part.text) for part in self._here.parts)]
+        number = min(bisect_right(starts, common) - 1, len(self._here.parts) - 1)
+        part, path = self._here.parts[number], self._here.messages[0].path
+        at, stop = (len(new[:char].encode()) for char in (common, end))
+        self._changes.append(
+            Change("position_shift", path, part.segment, common, at, at, shift.there[:200], "")
+        )
+        self._kept += [(0, at), (at, stop)]
+        if end < len(new):
+            self._new_at = NewAt(path, self._here.messages[-1].segment, end, stop)
+        return True
+
+    def _is_instruction(self, char: int) -> bool:
+        """Whether a character of the relative's text is of its instructions: a window takes what
+        was said."""
+        starts = list(accumulate((len(part.text) for part in self._there.parts), initial=0))
+        number = min(bisect_right(starts, char) - 1, len(self._there.parts) - 1)
+        return self._there.parts[number].segment in (SYSTEM, TOOLS)
+
+    def _begins_a_message(self, text: str, first: int, last: int) -> bool:
+        """Whether a message or a line of the relative begins at one of these characters: what
+        stands before both ends of a gap may be alike, so that the gap may lie a little before."""
+        starts = accumulate((len(part.text) for part in self._there.parts), initial=0)
+        begins = zip(starts, self._there.parts, strict=False)
+        if any(part.form == "glue" and first <= start <= last for start, part in begins):
+            return True
+        return "\n" in text[first:last]
 
     def _flat(self) -> None:
         """Two texts without structure: what follows the last thing that both have is new."""
@@ -175,18 +247,21 @@ class _Comparing:
             return
         new = self._here.messages
         at = min(gap.here_start, len(new) - 1)
-        part = first_part(self._here, new[at])
-        first, path = 0, self._here.parts[part].path or new[at].path
+        first, part = 0, first_part(self._here, new[at])
         olds = [
             self._there.text_of(m) for m in self._there.messages[gap.there_start : gap.there_stop]
         ]
         news = [self._here.text_of(m) for m in new[gap.here_start : gap.here_stop]]
         if olds and gap.here_start < len(new):
-            first = _common(self._there, self._there.messages[gap.there_start], self._here, new[at])
+            old = self._there.messages[gap.there_start]
+            part, first = first_difference(self._there, old, self._here, new[at])
+        path = self._here.parts[part].path or new[at].path
         first += self._here.parts[part].base
-        start = self._starts[part]
+        start = self._starts[first_part(self._here, new[at])]
         stop = self._starts[new[gap.here_stop - 1].end] if gap.here_stop > gap.here_start else start
         at_byte = -1
+        if kind == "moved_block" and not olds:  # what stood there stands at the end again
+            stop, path = start, new[at].path
         if olds and gap.here_start < len(new):  # roles may differ before texts do
             shown = [
                 prompt.rendered[prompt.starts[m.begin] : prompt.starts[m.end]].decode()
@@ -215,12 +290,29 @@ class _Comparing:
         )
 
     def _new_with_offset(self, gap: Gap) -> None:
+        """Another question in the place of one."""
         self._new(gap.here_start)
-        if gap.there_stop > gap.there_start and self._new_at is not None:
-            old, new = self._there.messages[gap.there_start], self._here.messages[gap.here_start]
-            first = _common(self._there, old, self._here, new)
-            offset = self._new_at.char_offset + first
-            self._new_at = replace(self._new_at, char_offset=offset)
+        if gap.there_stop == gap.there_start or self._new_at is None:
+            return
+        old, new = self._there.messages[gap.there_start], self._here.messages[gap.here_start]
+        number, first = first_difference(self._there, old, self._here, new)
+        part = self._here.parts[number]
+        path, offset = part.path or self._new_at.json_path, part.base + first
+        within = part.path.removeprefix(new.path)
+        match = next(
+            (
+                other
+                for other in self._there.parts[old.begin : old.end]
+                if other.path.removeprefix(old.path) == within
+            ),
+            None,
+        )
+        if match is not None and "json" == part.form == match.form:
+            where = Place(part.path, match.path, part.segment, new.role)
+            for change in json_changes(match.value, part.value, where, 0):
+                path, offset = change.json_path, change.char_offset
+                break
+        self._new_at = replace(self._new_at, json_path=path, char_offset=offset)
 
     def _pair(self, old: Message, new: Message) -> None:
         """One message as it was and as it is."""
@@ -237,6 +329,12 @@ class _Comparing:
             found = [replace(change, kind=kind_of_note(told)) for change in found]
         if old is self._there.messages[-1]:
             found = [c for c in found if not self._is_spent(c, new)]
+            if self._here.is_one_text and found and self._goes_on(old, found[-1]):
+                grown = found.pop()
+                if self._new_at is None:
+                    self._new_at = NewAt(
+                        grown.json_path, grown.segment, grown.char_offset, grown.start
+                    )
         self._changes += found
         at = self._starts[new.begin]
         for change in sorted(found, key=lambda change: change.start):
@@ -278,6 +376,14 @@ class _Comparing:
                     self._new_at = NewAt(part.path, part.segment, place, stop)
                 return
 
+    def _goes_on(self, old: Message, last: Change) -> bool:
+        """Whether a text goes on behind the end of the relative's last message: of one text not all
+        turns are known as such."""
+        begin = max(0, last.start - _LEAST_KNOWN)
+        before = self._here.rendered[begin : last.start].rstrip()
+        end = self._there.rendered[: self._there.starts[old.end]].rstrip()
+        return not last.there.strip() and bool(before) and end.endswith(before)
+
     def _is_spent(self, change: Change, message: Message) -> bool:
         """Whether a stamp at the end of what was the last message is gone now that it is history:
         so it should be, for nothing stood behind it."""
@@ -314,14 +420,6 @@ class _Comparing:
 
 def _equal(old: Message, new: Message) -> bool:
     return old.key == new.key
-
-
-def _common(there: Prompt, old: Message, here: Prompt, new: Message) -> int:
-    """Leading characters of this message's first string that the other one has too."""
-    if old.role != new.role:
-        return 0
-    texts = (there.parts[first_part(there, old)].text, here.parts[first_part(here, new)].text)
-    return common_length(*texts)
 
 
 def _merged(stretches: list[Stretch]) -> list[Stretch]:

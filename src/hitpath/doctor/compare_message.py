@@ -1,17 +1,18 @@
 """One message as it was and as it is, part by part: texts, blocks of content, calls of tools."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hitpath.doctor.change import Change, Kind
 from hitpath.doctor.compare_tools import Place, json_changes
-from hitpath.doctor.history import shortened
+from hitpath.doctor.history import kind_of_note, shortened
 from hitpath.doctor.leaf import leaf_changes
+from hitpath.doctor.leaf_change import LeafChange
 from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Part, Prompt
 from hitpath.doctor.shapes import overlap, words_of
 from hitpath.doctor.textdiff import common_length, equal_runs
-from hitpath.doctor.thoughts import are_one_without, thoughts_of
+from hitpath.doctor.thoughts import are_one_without, is_reasoning, thoughts_of
 
 _MESSAGE = re.compile(r"^\w+\[\d+\]")
 _TYPES = ("text", "input_text", "output_text", "tool_result")
@@ -72,13 +73,14 @@ def _reasoning(
     gone = [block for block in one if not any(olds[n].text in kept for n in block[:1])]
     added = [block for block in other if not any(news[n].part.text in texts for n in block[:1])]
     if len(gone) == len(added):
+        yield from _other_blocks(olds, gone, news, added, new)
         return  # other reasoning in its place is compared as what it is
     for block in gone if len(gone) > len(added) else []:
         text = next((olds[n] for n in block if olds[n].form != "json"), olds[block[0]])
         path = new.path + _MESSAGE.sub("", text.path, count=1)
         first = first_part(here, new)
-        if "[" in _MESSAGE.sub("", text.path, count=1):
-            path = here.parts[first].path or new.path
+        if "[" in _MESSAGE.sub("", text.path, count=1):  # the block that stands there now
+            path = (here.parts[first].path or new.path).removesuffix(".type")
         start = here.starts[first]
         yield Change("template_flip", path, new.segment, 0, start, start, text.text[:200], "", "",
                      "reasoning was left out")  # fmt: skip
@@ -93,6 +95,38 @@ def _reasoning(
     else:
         numbers = {n for block in added for n in block}
         news[:] = [p for n, p in enumerate(news) if n not in numbers]
+
+
+def _other_blocks(
+    olds: list[Part],
+    gone: list[list[int]],
+    news: list[_Piece],
+    added: list[list[int]],
+    new: Message,
+) -> Iterator[Change]:
+    """Reasoning in a block or field of another kind in its place; taken out of the lists."""
+    pairs = [
+        (one, other)
+        for one, other in zip(gone, added, strict=True)
+        if [_name_of(olds[n]) for n in one] != [_name_of(news[n].part) for n in other]
+    ]
+    for one, other in pairs:
+        piece, last = news[other[0]], news[other[-1]]
+        path = piece.part.path.removesuffix(".type")
+        yield Change("template_flip", path, new.segment, piece.part.base, piece.start,
+                     last.start + len(last.part.rendered), olds[one[0]].text[:200],
+                     piece.part.text[:200], "", "", "reasoning in another form")  # fmt: skip
+    out = {n for one, _ in pairs for n in one}, {n for _, other in pairs for n in other}
+    olds[:] = [p for n, p in enumerate(olds) if n not in out[0]]
+    news[:] = [p for n, p in enumerate(news) if n not in out[1]]
+
+
+def _name_of(part: Part) -> str:
+    """What a part of a block is: the name of its field; of a whole block its type."""
+    if part.form != "json":
+        return part.path.rpartition(".")[2]
+    value = part.value
+    return str(value.get("type") if isinstance(value, dict) else value)
 
 
 def _part_gap(
@@ -157,11 +191,20 @@ def _shared_head(part: Part, other: Part | None) -> int:
 
 def _kind_of_part(old: str, here: str, form: str, message: Message) -> tuple[Kind, str]:
     """(kind, label) of a part of which the other side has nothing."""
+    if message.role == "tool" and old and not here:
+        return "truncated_history", ""  # the result of a tool was taken out
     found = leaf_changes(old, here, message.role) if form != "json" else []
     return (found[0].kind, found[0].label) if found else ("edited_message", "")
 
 
 def _part_changes(old: Part, part: Part, start: int, message: Message) -> Iterator[Change]:
+    if is_reasoning(old, message.role) and is_reasoning(part, message.role):
+        yield from _of_reasoning(old, part, start, message)
+        return
+    if old.is_image and part.form != "json":  # a note stands where it was
+        kind = kind_of_note(part.text)
+        yield _whole_change(kind, old, part, 0, start, message)
+        return
     if old.form == "json" or part.form == "json":
         if old.is_image and part.is_image:
             yield _image_change(old, part, start, message)
@@ -177,17 +220,48 @@ def _part_changes(old: Part, part: Part, start: int, message: Message) -> Iterat
         yield _whole_change("template_flip", old, part, first, start, message)
         return
     cut = shortened(old.text, part.text)
+    if message.role == "tool" and not part.text and old.form == part.form:
+        cut = "truncated_history", 0
     if cut is not None and message.segment not in (SYSTEM, TOOLS):
         kind, first = cut
         yield _whole_change(kind, old, part, first, start, message)
         return
-    for change in leaf_changes(old.text, part.text, message.role):
+    yield from _of_leaves(leaf_changes(old.text, part.text, message.role), part, start, message)
+
+
+def _of_leaves(
+    found: Sequence[LeafChange], part: Part, start: int, message: Message
+) -> Iterator[Change]:
+    for change in found:
         yield Change(
             change.kind, part.path, message.segment, part.base + change.first,
             start + part.offset_of(change.start), start + part.offset_of(change.stop),
             change.there[:200], change.here[:200], change.label, change.detail, change.heading,
             start + part.offset_of(change.first),
         )  # fmt: skip
+
+
+def _of_reasoning(old: Part, part: Part, start: int, message: Message) -> Iterator[Change]:
+    """Other reasoning in its place, or none: what it said was not edited. Another way to write the
+    same is told as such."""
+    texts = _thought(old), _thought(part)
+    found = leaf_changes(texts[0], texts[1], message.role) if all(texts) else []
+    if found and part.form != "json" and all(change.kind in _WRITTEN for change in found):
+        yield from _of_leaves(found, part, start, message)
+        return
+    first = common_length(*texts)
+    detail = "other reasoning" if all(texts) else "reasoning was left out"
+    detail = "reasoning was put in" if texts[1] and not texts[0] else detail
+    change = _whole_change("template_flip", old, part, min(first, len(part.text)), start, message)
+    yield replace(change, detail=detail)
+
+
+_WRITTEN = ("white_space", "hidden_characters", "unicode_form", "number_format", "key_order")
+
+
+def _thought(part: Part) -> str:
+    """The words of reasoning: of null none."""
+    return "" if part.form == "json" and not part.value else part.text
 
 
 def _whole_change(
@@ -207,6 +281,24 @@ def _image_change(old: Part, part: Part, start: int, message: Message) -> Change
     found = list(json_changes(old.value, part.value, where, start))
     first = found[0]
     return replace(first, kind="image_encoding", stop=start + len(part.rendered))
+
+
+def first_difference(there: Prompt, old: Message, here: Prompt, new: Message) -> tuple[int, int]:
+    """(the part of this message that the other one has otherwise, characters of it that both have):
+    what blocks say of themselves may be the same. Of other roles the first part."""
+    first = first_part(here, new)
+    if old.role != new.role:
+        return first, 0
+    olds = [part for part in there.parts[old.begin : old.end] if part.form != "glue"]
+    at = 0
+    for number in range(first, new.end):
+        part = here.parts[number]
+        if part.form == "glue":
+            continue
+        if at >= len(olds) or olds[at].text != part.text:
+            return number, common_length(olds[at].text, part.text) if at < len(olds) else 0
+        at += 1
+    return first, common_length(there.parts[first_part(there, old)].text, here.parts[first].text)
 
 
 def first_part(prompt: Prompt, message: Message) -> int:

@@ -9,19 +9,24 @@ what healing the first of two defects gives is the first one's.
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from hitpath.doctor.change import Change, Kind
+from hitpath.doctor.change import OPEN, Change, Kind
 from hitpath.doctor.diagnose import Finding
 from hitpath.doctor.forms import Forms
 from hitpath.doctor.prompt import SYSTEM, TOOLS
 from hitpath.doctor.resolve import general_path
+from hitpath.sim.rungs import FIELDS
 from hitpath.traces.table import Ints
 
 Stretch = tuple[int, int]
+Key = tuple[int, str, str, str]
+"""Of a defect: application, kind, place, side."""
+Differences = Callable[[int], Sequence[Change]]
+"""Of a row from another request than its relative (elsewhere.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +40,18 @@ class Cost:
 @dataclass(frozen=True, slots=True)
 class Costs:
     """of: the cost of each difference, by (row, number of the difference). lost: invalidated tokens
-    of each request; unexplained: those of them that no difference stands before."""
+    of each request; elsewhere: those of them that only the differences from another request than
+    the relative explain, by (application, kind, place, side); unexplained: those that nothing
+    does."""
 
     of: dict[tuple[int, int], Cost]
     lost: Ints
     unexplained: Ints
+    elsewhere: dict["Key", int] = field(default_factory=dict)
 
     def check(self) -> None:
         """Every invalidated token counts once."""
-        total = sum(cost.invalidated for cost in self.of.values())
+        total = sum(cost.invalidated for cost in self.of.values()) + sum(self.elsewhere.values())
         assert total + int(self.unexplained.sum()) == int(self.lost.sum())
         assert np.all(self.lost >= 0)
         assert np.all(self.unexplained >= 0)
@@ -73,13 +81,21 @@ class Defect:
 
 
 def cost_of(
-    findings: Sequence[Finding], since: Ints, forms: Forms | None, match: Ints | None
+    findings: Sequence[Finding],
+    since: Ints,
+    forms: Forms | None,
+    match: Ints | None,
+    elsewhere: Differences | None = None,
+    isolated: Ints | None = None,
 ) -> Costs:
     """The costs of all differences. since: rung 6 of each request; forms, match: for rung 7, None
-    where it is not known."""
+    where it is not known; elsewhere: asked where the relative explains no loss; isolated: tokens of
+    each request that rung 6 adds to rung 5, which another salt or adapter cost."""
     of: dict[tuple[int, int], Cost] = {}
     lost = np.zeros(len(findings), dtype=np.int64)
     unexplained = np.zeros(len(findings), dtype=np.int64)
+    known = _keys(findings)
+    otherwise: Counter[Key] = Counter()
     for finding in findings:
         row, floor = finding.row, int(since[finding.row])
         changes = finding.comparison.changes
@@ -94,7 +110,22 @@ def cost_of(
         for number, change in enumerate(changes):
             changed = change.stop - change.start
             of[row, number] = Cost(changed, shares[number])
-    costs = Costs(of, lost, unexplained)
+        apart = next((n for n, change in enumerate(changes) if _sets_apart(change)), None)
+        if apart is not None and isolated is not None:
+            own, more = of[row, apart], int(isolated[row])
+            of[row, apart] = Cost(own.changed, own.invalidated + more)
+            lost[row] += more
+        if rest and elsewhere is not None and forms is not None and match is not None:
+            first = min((_begin(change) for change in changes), default=1 << 62)
+            left = [
+                (start, min(stop, first))
+                for start, stop in forms.stretches(row, int(match[row]), floor)
+                if start < first
+            ]
+            for key, tokens in _explained(left, elsewhere(row), finding.application, known):
+                otherwise[key] += tokens
+                unexplained[row] -= tokens
+    costs = Costs(of, lost, unexplained, dict(otherwise))
     costs.check()
     return costs
 
@@ -111,7 +142,7 @@ def _union(stretches: list[Stretch], floor: int) -> list[Stretch]:
 
 def _share(stretches: list[Stretch], changes: Sequence[Change]) -> tuple[list[int], int]:
     """(tokens of each change, those before the first)."""
-    starts = [change.start for change in changes]
+    starts = [_begin(change) for change in changes]
     shares, rest = [0] * len(changes), 0
     for start, stop in stretches:
         at = start
@@ -124,6 +155,50 @@ def _share(stretches: list[Stretch], changes: Sequence[Change]) -> tuple[list[in
                 shares[number] += end - at
             at = end
     return shares, rest
+
+
+def _sets_apart(change: Change) -> bool:
+    """Whether rung 6 looks past this change of the context: no token of the prompt is another."""
+    return change.kind == "context_changed" and change.detail in FIELDS
+
+
+def _begin(change: Change) -> int:
+    """What stands behind the first byte that differs is behind the change: roles differ before
+    texts do."""
+    return min(change.start, change.offset)
+
+
+def _keys(findings: Sequence[Finding]) -> dict[tuple[int, str, str], list[Key]]:
+    """The defects at each place."""
+    found: dict[tuple[int, str, str], dict[Key, None]] = defaultdict(dict)
+    for finding in findings:
+        for change in finding.comparison.changes:
+            if change.kind != "new_content":
+                key = _key(finding.application, change)
+                found[key[0], key[2], key[3]][key] = None
+    return {place: list(keys) for place, keys in found.items()}
+
+
+def _key(application: int, change: Change) -> Key:
+    return application, change.kind, _place(change), _side(change)
+
+
+def _explained(
+    stretches: list[Stretch],
+    changes: Sequence[Change],
+    application: int,
+    known: dict[tuple[int, str, str], list[Key]],
+) -> Iterator[tuple[Key, int]]:
+    """Tokens of each defect of the list that stands before them. A kind that the pair leaves open
+    is that of the only defect there."""
+    shares, _ = _share(stretches, changes)
+    for change, tokens in zip(changes, shares, strict=True):
+        key = _key(application, change)
+        there = known.get((key[0], key[2], key[3]), [])
+        if tokens and key in there:
+            yield key, tokens
+        elif tokens and change.kind in OPEN and len(there) == 1:
+            yield there[0], tokens
 
 
 def _last_before(starts: Sequence[int], at: int) -> int:
@@ -140,15 +215,12 @@ def _next_start(starts: Sequence[int], at: int) -> int:
 
 def gather(findings: Sequence[Finding], costs: Costs) -> list[Defect]:
     """The defects, most expensive first; new content is none."""
-    groups: dict[tuple[int, str, str, str], list[tuple[int, int]]] = defaultdict(list)
+    groups: dict[Key, list[tuple[int, int]]] = defaultdict(list)
     for number, finding in enumerate(findings):
-        application = finding.application
         for at, change in enumerate(finding.comparison.changes):
-            if change.kind == "new_content":
-                continue
-            key = (application, change.kind, _place(change), _side(change))
-            groups[key].append((number, at))
-    made = [_defect(key[0], places, findings, costs) for key, places in groups.items()]
+            if change.kind != "new_content":
+                groups[_key(finding.application, change)].append((number, at))
+    made = [_defect(key, places, findings, costs) for key, places in groups.items()]
     return sorted(made, key=lambda d: (-d.tokens_invalidated, -d.num_requests, d.kind, d.json_path))
 
 
@@ -182,7 +254,7 @@ def _side(change: Change) -> str:
 
 
 def _defect(
-    application: int, places: list[tuple[int, int]], findings: Sequence[Finding], costs: Costs
+    key: Key, places: list[tuple[int, int]], findings: Sequence[Finding], costs: Costs
 ) -> Defect:
     def cost(place: tuple[int, int]) -> Cost:
         return costs.of[findings[place[0]].row, place[1]]
@@ -201,14 +273,15 @@ def _defect(
     shown, example = change(best), findings[best[0]]
     return Defect(
         kind=shown.kind,
-        application=application,
+        application=key[0],
         json_path=path,
         segment=shown.segment,
         char_offset=shown.char_offset,
         token_offset=shown.offset,
         num_requests=len(rows),
         tokens_changed=sum(cost(place).changed for place in places),
-        tokens_invalidated=sum(cost(place).invalidated for place in places),
+        tokens_invalidated=sum(cost(place).invalidated for place in places)
+        + costs.elsewhere.get(key, 0),
         example=example.row,
         relative=example.relative,
         there=shown.there,

@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 
 from hitpath.core import Progress
 from hitpath.doctor._kernels import common_symbols
+from hitpath.doctor._shared_runs import shared_runs
 from hitpath.doctor.change import Change, Comparison, NewAt
 from hitpath.doctor.choosing import Choosing, Chosen
 from hitpath.doctor.compare import compare
 from hitpath.doctor.context_changes import with_context
+from hitpath.doctor.id_texts import compare_texts
 from hitpath.doctor.kept import KeptRows
 from hitpath.doctor.placing import Place
 from hitpath.doctor.raw_places import in_the_file
@@ -22,9 +24,11 @@ from hitpath.doctor.replies import (
     Decode,
     Ids,
     id_change,
+    in_text,
     reply_changes,
     same_text_change,
 )
+from hitpath.doctor.requests import Request
 from hitpath.doctor.rows_read import Requests as Requests
 from hitpath.doctor.symbols import common_of, compare_symbols, in_symbols
 from hitpath.doctor.threads import are_two_dialogues, is_one_conversation
@@ -101,8 +105,10 @@ class _Diagnosing:
             comparison = self._going_on(row, other, common)
             same = True
         else:
-            same, comparison = self._compared(row, chosen, common)
-            if trace.identity == "tokens" and same:
+            same, comparison, is_placed = self._compared(row, chosen, common)
+            new_at = comparison.new_at
+            is_new = is_placed and new_at is not None and new_at.start <= common
+            if trace.identity == "tokens" and same and (comparison.changes or not is_new):
                 comparison = self._ids_looked_at(row, other, comparison)
         return Finding(row, other, same, common, with_context(trace, row, other, same, comparison))
 
@@ -137,6 +143,16 @@ class _Diagnosing:
             return self._ids_looked_at(row, other, plain)
         return Comparison(changes, plain.kept, plain.new_at)
 
+    def _continued(self, two: Request, row: int, size: int, common: int) -> Comparison:
+        """A request that goes on from its relative, of whose rendering all bytes are there: what a
+        template wrote otherwise may stand at another place."""
+        plain = Comparison((), ((0, common),), NewAt("", "", 0, common))
+        if self.place is None:
+            return plain
+        begins = Comparison((), ((0, size - len(_HEAD)),), None)
+        placed = self.place(two, self.requests.symbols(row), begins, common)
+        return plain if placed is None else replace(plain, kept=placed.kept)
+
     def _ids_looked_at(self, row: int, other: int, comparison: Comparison) -> Comparison:
         """With ids that differ where the request does not. Where only ids are known, what their
         runs show at the very place is the same difference; where the texts part too, it is new
@@ -154,21 +170,35 @@ class _Diagnosing:
             change = id_change(ids, decode)
         if change is None:
             return comparison
+        if change.kind == "template_flip" and has_structure:  # of no string of the request
+            change = replace(change, json_path="", char_offset=0)
         rest = comparison.changes
         if not has_structure:
             rest = tuple(c for c in rest if c.start > ids.common + ONE_PLACE)
-        return Comparison((change, *rest), comparison.kept, comparison.new_at)
+        kept = comparison.kept
+        if change.kind in ("retokenised", "seam_merge"):  # the rest of the reply was there too
+            runs = shared_runs(expected, own, ids.common)
+            kept = (*kept, *((b, b + n) for _, b, n in runs))
+            request = requests.of(row)
+            if request is not None and decode is not None:
+                change = in_text(change, own, request.prompt, decode)
+        return Comparison((change, *rest), kept, comparison.new_at)
 
-    def _compared(self, row: int, chosen: Chosen, common: int) -> tuple[bool, Comparison]:
-        """(whether both are of one session, the comparison in the trace's own symbols)."""
+    def _compared(self, row: int, chosen: Chosen, common: int) -> tuple[bool, Comparison, bool]:
+        """(whether both are of one session, the comparison in the trace's own symbols, whether its
+        places are exact)."""
         trace, requests = self.trace, self.requests
         other, in_session, is_told = chosen
         one, two = requests.of(other), requests.of(row)
         if one is None or two is None:
             symbols = requests.symbols(other), requests.symbols(row)
-            return in_session, compare_symbols(*symbols, in_session, self.decode)
+            found = compare_symbols(*symbols, in_session, self.decode)
+            told = None
+            if self.decode is not None:
+                told = compare_texts(*symbols, in_session, found, self.decode)
+            return in_session, told or found, False
         if not trace.has_text and two.prompt.rendered.startswith(one.prompt.rendered):
-            return True, Comparison((), ((0, common),), NewAt("", "", 0, common))
+            return True, self._continued(two, row, len(one.prompt.rendered), common), False
         unnamed = trace.session.of(row) is None
         same = in_session or (unnamed and is_one_conversation(one.prompt, two.prompt))
         same = is_told or (same and not are_two_dialogues(one.prompt, two.prompt))
@@ -178,4 +208,5 @@ class _Diagnosing:
             own = requests.symbols(row)
             placed = None if self.place is None else self.place(two, own, found, common)
             found = placed or in_symbols(found, two.prompt, common, len(own))
-        return same, found
+            return same, found, placed is not None
+        return same, found, True

@@ -1,6 +1,6 @@
 """The result of the doctor as one record: what reports show."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from hitpath.doctor.defects import Costs, Defect
@@ -8,6 +8,7 @@ from hitpath.doctor.diagnose import Finding
 from hitpath.doctor.fixed import Fixed
 from hitpath.doctor.forms import place
 from hitpath.doctor.provider import ProviderView
+from hitpath.doctor.reach import Cured, Key, key_of
 from hitpath.doctor.relatives import Families
 from hitpath.traces.table import Ints, Trace
 
@@ -17,7 +18,9 @@ class Proof:
     """What one fix, or all together, would give: computed tokens (prompt less hit) of the trace as
     it is less those of a replay, under the same setting; below 0 it costs. kinds: of the defects
     that it cures. loss_without_tokens: how much less than all fixes all but this one give; None for
-    all. touched: the places (forms.place_of) that it rewrites; None where it works otherwise."""
+    all. touched: the places (forms.place_of) that it rewrites; None where it works otherwise.
+    cured: what it mends of single defects, as far as that was looked at. is_left_out:
+    whether all fixes together are without it, for it costs alone and beside them."""
 
     name: str
     kinds: tuple[str, ...]
@@ -26,11 +29,16 @@ class Proof:
     prompt_tokens: int
     loss_without_tokens: int | None = None
     touched: frozenset[str] | None = None
+    cured: Mapping[Key, Cured] = field(default_factory=dict)
+    is_left_out: bool = False
 
     def reaches(self, defect: Defect) -> bool:
-        """Whether it rewrites the text or JSON where a defect is."""
+        """Whether it mends a defect: most of the requests that have it."""
         if self.touched is None:
             return True
+        cured = self.cured.get(key_of(defect))
+        if cured is not None:
+            return cured.is_most
         path = place(defect.json_path, defect.segment)
         return any(path.startswith(one) or one.startswith(path) for one in self.touched)
 
@@ -72,7 +80,8 @@ class Diagnosis:
     """Everything about a trace. since: rung 6 of each request; before, after: hit rates, after with
     all fixes; None where nothing could be replayed. why_no_proof: why not; why_not: of single
     kinds. worth: of what each kind invalidated, where a price was asked for;
-    fixed: the trace with all fixes, None where none changes it."""
+    fixed: the trace with all fixes, None where none changes it; in_row: (row, a place in its
+    request) -> the place in the row of the file. application_names: how its instructions begin."""
 
     trace: Trace
     families: Families
@@ -91,6 +100,12 @@ class Diagnosis:
     notes: tuple[str, ...] = ()
     provider: ProviderView | None = None
     worth: Mapping[str, Worth] = field(default_factory=dict)
+    application_names: Mapping[int, str] = field(default_factory=dict)
+    in_row: Callable[[int, str], str] = field(default=lambda _, path: path, repr=False)
+
+    def path_of(self, defect: Defect) -> str:
+        """Where a defect stands in the row of its example, as the file has it."""
+        return self.in_row(defect.example, defect.json_path)
 
     def proof_of(self, defect: Defect) -> Proof | None:
         """The replay without this kind; None where no fix is known to be safe, or to reach it."""
@@ -108,8 +123,13 @@ class Diagnosis:
         """Why no gain is known; None where one is."""
         if self.gain_of(defect) is not None:
             return None
+        for proof in self.proofs:
+            cured = proof.cured.get(key_of(defect))
+            if cured is not None and cured.num:
+                return PARTLY.format(cured.num, cured.looked_at)
         return self.why_not.get(defect.kind) or self.why_no_proof or NOT_REACHED
 
 
 ALL = "all fixes together"
+PARTLY = "the fix that is known mends it in {:,} of {:,} requests only"
 NOT_REACHED = "the fix that is known does not reach this place"

@@ -181,7 +181,7 @@ class Fixer:
             tokens = turns.encode(text, self._trace.session.of(row))
         except UnicodeEncodeError:
             return None
-        if request.said:
+        if request.said or not request.is_framed:
             return tokens
         head, tail = self._tokenizer.prompt_frame
         framed: Symbols = np.concatenate([head, tokens, tail])

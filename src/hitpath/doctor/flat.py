@@ -17,10 +17,13 @@ _MARKERS = re.compile(
     r"|(?P<inst>\[INST\]) ?|(?P<reply>\[/INST\])"
     r"|(?:^|(?<=\n)|(?<=>))\[(?P<bracket>(?i:system|user|assistant|tool))\] ?"
     r"|(?:^|(?<=\n))(?:### )?(?P<dialogue>System|Human|User|Assistant|AI)(?: ?: ?\n?)"
+    r"|(?:^|(?<=\n))(?P<lower>system|human|user|assistant|ai):(?: \n?|\n|$)"
+    r"|(?:^|(?<=\n))#{1,3} (?P<head>(?i:system|human|user|assistant))[ \t]*\n"
 )
 _HEAD = re.compile(
     r"\s*(?:<\|channel\|>\w{1,20}(?:<\|[a-z_]{1,20}\|>)?"
     r"|<(?:think|thinking|reasoning)>\s*(?:</(?:think|thinking|reasoning)>)?"
+    r"|</(?:think|thinking|reasoning)>"
     r"|◁think▷\s*(?:◁/think▷)?|\[THINK\]\s*(?:\[/THINK\])?)?\s*"
 )
 """What a template puts before the reply: it belongs to the head."""
@@ -30,15 +33,40 @@ _ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "[inst]": "u
 
 def flat_prompt(text: str, path: str) -> Prompt:
     """A prompt of one string. All its parts have that string's path."""
-    found = list(_MARKERS.finditer(text))
-    of_template = [marker for marker in found if marker.lastgroup != "dialogue"]
+    found = _markers(text)
+    of_template = [marker for marker in found if marker.lastgroup not in _PLAIN]
     if len(of_template) >= 2:  # "User:" within is an example that somebody wrote
         found = of_template
     if len(found) < 2:
-        part = Part(path, "message 0", "string", text, 0)
-        whole = Message(path, "", "message 0", 0, 1, hash(text))
-        return Prompt((part,), (whole,), is_flat=True)
+        return _whole(text, path)
     return _Cutting(text, path).prompt(found)
+
+
+def as_one_text(prompt: Prompt) -> Prompt:
+    """A prompt of one string as one message; any other as it is."""
+    if prompt.is_flat or not prompt.is_one_text:
+        return prompt
+    return _whole("".join(part.text for part in prompt.parts), prompt.messages[0].path)
+
+
+def _whole(text: str, path: str) -> Prompt:
+    part = Part(path, "message 0", "string", text, 0)
+    whole = Message(path, "", "message 0", 0, 1, hash(text))
+    return Prompt((part,), (whole,), is_flat=True)
+
+
+def _markers(text: str) -> list[re.Match[str]]:
+    """Where messages begin. `user: ` in small letters and `### user` are fields and headings of
+    anybody's text unless an assistant's stands there too."""
+    found = list(_MARKERS.finditer(text))
+    for group in ("lower", "head"):
+        said = {marker[group].casefold() for marker in found if marker.lastgroup == group}
+        if not (said & {"user", "human"} and said & {"assistant", "ai"}):
+            found = [marker for marker in found if marker.lastgroup != group]
+    return found
+
+
+_PLAIN = ("dialogue", "lower", "head")
 
 
 class _Cutting:

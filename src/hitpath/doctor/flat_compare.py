@@ -1,17 +1,20 @@
 """Two prompts of one text each, without messages: what changed, and where what is new begins."""
 
+import re
+import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
 from hitpath.doctor.leaf import LeafChange, leaf_changes
 from hitpath.doctor.shapes import line_key
 from hitpath.doctor.textdiff import common_length, equal_runs
+from hitpath.doctor.words_of_kinds import MARKER
 
 if TYPE_CHECKING:
     from hitpath.doctor.change import Kind
 
 _ANCHOR_CHARS = 40
 """Of equal lines: by less two texts do not show that one goes on where the other did."""
-_LEAST_SHIFT = 40
+_LEAST_SHIFT, _LONGEST_MARK, _PROBE, _LEAST_GONE = 40, 2000, 200, 12
 
 
 class FlatCut(NamedTuple):
@@ -35,7 +38,7 @@ def cut_of_flat(there: str, here: str, same_session: bool) -> FlatCut:
         for a, b, n in equal_runs(lines, others)
         if starts[1][b + n] - starts[1][b] >= _ANCHOR_CHARS or b + n <= whole
     ]
-    shift = _shift(there, here, common)
+    shift = shift_of(there, here, common)
     if shift is not None:
         return FlatCut([shift], shift.stop + _common_at(there, here, shift))
     last = runs[-1] if runs else (0, 0, 0)
@@ -44,10 +47,39 @@ def cut_of_flat(there: str, here: str, same_session: bool) -> FlatCut:
     more = common_length(there[end_there:], here[end_here:])
     end_there, end_here = end_there + more, end_here + more
     if end_here <= common:
-        return FlatCut([], common)
+        forms = _in_another_form(there, here) or (_last_stamp(there, here) if same_session else [])
+        return FlatCut(forms, len(here)) if forms else FlatCut([], common)
     changes = leaf_changes(there[:end_there], here[:end_here], "system")
     dropped = _dropped(changes)
     return FlatCut(dropped, end_here)
+
+
+def _in_another_form(there: str, here: str) -> list[LeafChange]:
+    """What differs between two texts that say the same in other white space, characters or forms of
+    numbers; nothing where they do not."""
+    if max(len(there), len(here)) > _LONGEST_SAID or _letters(there) != _letters(here):
+        return []
+    changes = leaf_changes(there, here, "user")
+    return changes if all(change.kind in _FORMS for change in changes) else []
+
+
+def _last_stamp(there: str, here: str) -> list[LeafChange]:
+    """What differs in the last line, where that is a line of fields behind the same words: a client
+    that counts its turns there."""
+    lines = [text.rstrip().rpartition("\n") for text in (there, here)]
+    is_same = lines[0][0] == lines[1][0] and line_key(lines[0][2]) == line_key(lines[1][2])
+    if not is_same or not lines[0][0].strip() or lines[1][2].lstrip()[:1] not in tuple("{[<("):
+        return []
+    return leaf_changes(there, here, "user")
+
+
+def _letters(text: str) -> str:
+    return _NO_LETTERS.sub("", unicodedata.normalize("NFKC", text))
+
+
+_FORMS = ("white_space", "hidden_characters", "unicode_form", "number_format")
+_NO_LETTERS = re.compile(r"[\W\d_]+")
+_LONGEST_SAID = 20_000
 
 
 def _last_known(lines: list[str], others: list[str]) -> int:
@@ -67,7 +99,7 @@ def _whole_lines(common: int, starts: list[int]) -> int:
     return sum(1 for start in starts[1:] if start <= common)
 
 
-def _shift(there: str, here: str, common: int) -> LeafChange | None:
+def shift_of(there: str, here: str, common: int) -> LeafChange | None:
     """A window that moved on: what follows the common beginning stands further on there."""
     probe = here[common : common + _LEAST_SHIFT]
     if len(probe) < _LEAST_SHIFT:
@@ -75,6 +107,11 @@ def _shift(there: str, here: str, common: int) -> LeafChange | None:
     at = there.find(probe, common + 1)
     if at < 0:
         return None
+    if at - common <= _LONGEST_MARK and MARKER.search(there[common - 1 : at]):
+        return None  # a template's words went, no history
+    gone = there[common:at].strip().partition("\n")[0][:_PROBE]
+    if len(gone) >= _LEAST_GONE and here.find(gone, common) >= 0:
+        return None  # it stands further on: blocks in another order
     moved = common_length(there[at:], here[common:])
     is_all = at + moved == len(there) or moved >= 0.5 * (len(here) - common)
     if not is_all:

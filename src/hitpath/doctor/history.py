@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hitpath.canonical.tail import HEADER
 from hitpath.doctor.change import Kind
 from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Prompt
 from hitpath.doctor.shapes import words_of
@@ -64,6 +65,38 @@ def is_composed(text: str) -> bool:
 _COMPOSED = re.compile(r"\s*(?:<[A-Za-z][\w:-]{1,40}>|\[[^\]\n]{3,80}\]|#{1,4} )")
 
 
+def words_said(prompt: Prompt, message: Message) -> str:
+    """The words of a message that may sum up others, "" for a tool's result; of calls, which a tool
+    for summaries may take, nothing."""
+    parts = prompt.parts[message.begin : message.end]
+    if message.role == "tool" or any(part.path.endswith(_RESULT_IDS) for part in parts):
+        return ""
+    return "\n".join(
+        part.text.partition(HEADER)[0]
+        for part in parts
+        if part.form in ("string", "escaped") and _CALL.search(part.path) is None
+    )
+
+
+_CALL = re.compile(r"tool_calls|function_call|\.(?:arguments|input)\b")
+_RESULT_IDS = ("tool_call_id", "tool_use_id", "call_id")
+
+
+def counts(text: str, other: str) -> bool:
+    """Whether a text is another one gone on, and counts what was left out: more than before."""
+    one, two = _FIGURE.findall(text), _FIGURE.findall(other)
+    more = bool(one and two) and int(two[-1]) > int(one[-1])
+    begins = common_length(text, other) >= _LEAST_CUT
+    return more and begins and len(other) > len(text) and _LEFT_OUT.search(other) is not None
+
+
+_FIGURE = re.compile(r"(?<![\d.])\d{1,6}(?![\d.])")
+_LEFT_OUT = re.compile(
+    r"(?i)\d+ (?:more |earlier |older |previous )?"
+    r"(?:messages?|turns?|steps?|entries|actions?|lines?)\b"
+)
+
+
 def kind_of_note(text: str) -> Kind:
     """What was left out was dropped, unless its note says that it was summed up."""
     return "compacted_history" if _SUMMED_UP.search(text) else "truncated_history"
@@ -82,14 +115,21 @@ def kind_of_gap(gap: Gap, there: Prompt, here: Prompt, same_session: bool) -> Ki
     if old and new and _is_shift(olds[-1], news[0]):
         return "position_shift"
     is_question = gap.is_tail and len(new) == 1 and new[0].role not in ("assistant", "system")
-    is_question = is_question and _has_history(here, gap.here_start)
-    if old and new and not is_question and _is_summary(olds, news[:1] if gap.is_tail else news):
+    said = words_said(there, old[0]) if old else "", words_said(here, new[0]) if new else ""
+    is_another = len(old) == 1 and not CONTINUED.search(said[1][:400])
+    is_question = is_question and (is_another or _has_history(here, gap.here_start))
+    shown = news[:1] if gap.is_tail else news
+    if old and new and not is_question and _is_summary(olds, shown, said):
         return "compacted_history"
-    if gap.is_tail and len(old) > 1 and is_composed(news[0]) and not is_composed(olds[0]):
+    if gap.is_tail and len(old) > 1 and is_composed(said[1]) and not is_composed(said[0]):
         return "compacted_history"
     if gap.is_tail:
         lost = _lost_its_beginning(gap, there, here)
         return "truncated_history" if lost else "new_content"
+    if not old and _stays_last(gap, there, here):
+        return "moved_block"
+    if {message.role for message in (*old, *new)} == {"reasoning"} and not (old and new):
+        return "template_flip"  # an item of the responses API
     if _stand_elsewhere(old, here) or _stand_elsewhere(new, there):
         return "moved_block"
     if old and not new:
@@ -100,6 +140,14 @@ def kind_of_gap(gap: Gap, there: Prompt, here: Prompt, same_session: bool) -> Ki
     if old and new and len(news) < len(olds):
         return "compacted_history"
     return "edited_message"
+
+
+def _stays_last(gap: Gap, there: Prompt, here: Prompt) -> bool:
+    """Whether a turn stands now where the last message stood, which is the last one again: a
+    reminder that every request has at its end."""
+    is_before_last = gap.there_stop == len(there.messages) - 1
+    is_before_last = is_before_last and gap.here_stop == len(here.messages) - 1
+    return is_before_last and here.messages[gap.here_start].role == "assistant"
 
 
 def _stand_elsewhere(messages: Sequence[Message], other: Prompt) -> bool:
@@ -143,21 +191,22 @@ def goes_on_in(text: str, longer: str) -> bool:
     return longer.startswith(text) or longer.endswith(text)
 
 
-def _is_summary(olds: list[str], news: list[str]) -> bool:
-    """Whether a message tells in short what others said at length."""
-    if CONTINUED.search(news[0][:400]) and not CONTINUED.search(olds[0][:400]):
+def _is_summary(olds: list[str], news: list[str], said: tuple[str, str]) -> bool:
+    """Whether a message tells in short what others said at length. said: the words of the first of
+    both sides."""
+    if CONTINUED.search(said[1][:400]) and not CONTINUED.search(said[0][:400]):
         return True
-    if SUMMARY.search(olds[0][:200]) and SUMMARY.search(news[0][:200]):
+    if SUMMARY.search(said[0][:200]) and SUMMARY.search(said[1][:200]):
         return True  # told again
     if sum(map(len, news)) >= sum(map(len, olds)) * 1.2:
         return False
-    if SUMMARY.search(news[0][:400]):
+    if SUMMARY.search(said[1][:400]):
         return True
     if len(olds) < 2:
         return False
-    said = set().union(*(words_of(text) for text in olds))
+    known = set().union(*(words_of(text) for text in olds))
     words = [word for word in words_of(news[0]) if len(word) > 4]
-    shared = sum(word in said for word in words)
+    shared = sum(word in known for word in words)
     return len(words) >= 8 and shared >= _LEAST_SHARED * len(words) and len(news) < len(olds)
 
 

@@ -61,13 +61,24 @@ def image_of_json(old: Any, new: Any) -> list[Image]:
             continue
         found.append(Image(a, b, 1))
         found.append(Image(a + len(text) - 1, b + len(new_text) - 1, 1))
-        if isinstance(one, str):
-            found += _of_changed_string(text, new_text, a, b)
+        if isinstance(one, str) and isinstance(other, str):
+            found += _of_json_text(one, other, a, b) or _of_changed_string(text, new_text, a, b)
         elif isinstance(one, dict) and isinstance(other, dict):
             found += _of_members(one, other, a, b, todo)
         elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
             found += _of_elements(one, other, a, b, todo)
     return merged_images(sorted(found))
+
+
+def _of_json_text(old: str, new: str, a: int, b: int) -> list[Image]:
+    """Of JSON in a string, where the new one is its canonical form: members are followed."""
+    if not old.lstrip().startswith("{"):
+        return []
+    written = canonical_json_text(old)
+    if written.value != new:
+        return []
+    images = image_of_string(old, new, True, written.changes)
+    return [Image(a + 1 + one.start, b + 1 + one.new_start, one.length) for one in images]
 
 
 def _of_changed_string(old: bytes, new: bytes, a: int, b: int) -> Iterator[Image]:

@@ -17,13 +17,13 @@ _DEPTH = 200
 @dataclass(frozen=True, slots=True)
 class JsonDifference:
     """kind `string`: two strings (which rules of text explain); `value`: anything else that was
-    replaced, added or removed. steps: the path from the compared values on."""
+    replaced, and objects that have other keys, as a whole. steps: the path from the compared values
+    on."""
 
     kind: JsonKind
     steps: tuple[str | int, ...]
     there: Any
     here: Any
-    is_missing: bool = False
 
 
 def json_differences(
@@ -51,14 +51,11 @@ def _of_objects(
     common = [key for key in here if key in there]
     if [key for key in there if key in here] != common:
         yield JsonDifference("key_order", steps, there, here)
-    for key in here:
-        if key not in there:
-            yield JsonDifference("value", (*steps, key), None, here[key], is_missing=True)
-        else:
-            yield from json_differences(there[key], here[key], (*steps, key))
-    if any(key not in here for key in there):
-        removed = {key: value for key, value in there.items() if key not in here}
-        yield JsonDifference("value", steps, removed, None, is_missing=True)
+    if len(common) < max(len(there), len(here)):
+        was = {key: here.get(key, value) for key, value in there.items()}
+        yield JsonDifference("value", steps, was, here)  # but for what differs within members
+    for key in common:
+        yield from json_differences(there[key], here[key], (*steps, key))
 
 
 def _of_arrays(

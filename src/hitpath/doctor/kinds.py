@@ -5,6 +5,7 @@ that is not enough (a number may count or be drawn, words may be a user's name o
 stays open, and `resolve.py` decides it from all requests together.
 """
 
+import html
 import json
 import re
 import unicodedata
@@ -16,10 +17,12 @@ from decimal import Decimal, InvalidOperation
 from hitpath.canonical.id_shapes import is_random
 from hitpath.doctor.change import Kind
 from hitpath.doctor.clock_words import FURTHER, are_counts, is_beside_a_date, is_clock, is_labelled
+from hitpath.doctor.digits import in_ascii_digits
 from hitpath.doctor.shapes import HIDDEN, Shape, is_id
 from hitpath.doctor.volatile_lines import volatile_in
 from hitpath.doctor.words_of_kinds import (
     ATTRIBUTION,
+    CLOCK_LABEL,
     MARKER,
     TAG,
     THINK,
@@ -29,10 +32,16 @@ _SPACES = "\u00a0\u2007\u202f"
 _INVISIBLE = str.maketrans(dict.fromkeys(_SPACES, " "))
 _QUOTES = str.maketrans({
     "\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "-",
-    "\u2212": "-", "\u2010": "-", "\u2011": "-", "\u2026": "...",
+    "\u2212": "-", "\u2010": "-", "\u2011": "-", "\u2026": "...", "\u201a": "'", "\u201b": "'",
+    "\u2039": "'", "\u203a": "'", "\u2032": "'", "\u00b4": "'", "\u201e": '"', "\u201f": '"',
+    "\u00ab": '"', "\u00bb": '"', "\u2033": '"', "\u300c": '"', "\u300d": '"', "\u300e": '"',
+    "\u300f": '"', "\u2012": "-", "\u2015": "-",
 })  # fmt: skip
+_FRENCH_QUOTE = re.compile(r"(?<=[«‹])[ \u00a0\u202f]|[ \u00a0\u202f](?=[»›])")
+_DASHES = re.compile(r"(?<!-)-{2,3}(?!-)")
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
-_NUMBER = re.compile(r"[-+]?[\d.,'_\u00a0\u202f ]{1,40}(?:[eE][+-]?\d{1,4})?")
+_NUMBER = re.compile(r"[-+]?[\d.,'\u2019_\u00a0\u202f ]{1,40}(?:[eE][+-]?\d{1,4})?")
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:\.\d{3}){1,6}")
 _LONGEST = 20_000
 """Characters of a difference that rules look at."""
 
@@ -74,7 +83,11 @@ def kind_of(difference: Difference) -> Kind:
 def of_hidden_characters(d: Difference) -> Kind | None:
     """Byte order marks, zero-width characters, no-break spaces: equal once they are taken out."""
     plain = [HIDDEN.sub("", text).translate(_INVISIBLE) for text in (d.there, d.here)]
-    return "hidden_characters" if plain[0] == plain[1] else None
+    if plain[0] != plain[1]:
+        return None
+    is_within_quotes = d.before[-1:] in ("«", "‹") or d.after[:1] in ("»", "›")
+    is_space = not (HIDDEN.search(d.there) or HIDDEN.search(d.here))
+    return "unicode_form" if is_space and is_within_quotes else "hidden_characters"
 
 
 def of_grouped_number(d: Difference) -> Kind | None:
@@ -90,8 +103,15 @@ def of_white_space(d: Difference) -> Kind | None:
 
 
 def of_unicode_form(d: Difference) -> Kind | None:
-    """The same characters, composed or not, in another width, as typographic marks or escaped."""
-    return "unicode_form" if _plain(d.there) == _plain(d.here) else None
+    """The same characters, composed or not, in another width, as typographic marks, escaped or
+    decoded by another code."""
+    there, here = d.there[:_LONGEST], d.here[:_LONGEST]
+    if _plain(there) == _plain(here):
+        return "unicode_form"
+    if there.isascii() and here.isascii():
+        return None
+    is_misread = _read_as_latin(there) == here or _read_as_latin(here) == there
+    return "unicode_form" if is_misread and there and here else None
 
 
 def _plain(text: str) -> str:
@@ -101,13 +121,31 @@ def _plain(text: str) -> str:
     text = _ESCAPE.sub(character, text)
     with suppress(UnicodeDecodeError):  # half a pair of surrogates is compared as it is
         text = text.encode("utf-16", "surrogatepass").decode("utf-16")
-    return unicodedata.normalize("NFKC", text).translate(_QUOTES)
+    text = in_ascii_digits(
+        unicodedata.normalize("NFKC", html.unescape(text).replace("\u2033", '"'))
+    )
+    return _DASHES.sub("-", _FRENCH_QUOTE.sub("", text).translate(_QUOTES))
+
+
+def _read_as_latin(text: str) -> str:
+    """UTF-8 that was read as Latin-1 or Windows-1252 (`CafÃ©`), as it was meant; else the text."""
+    for code in ("cp1252", "latin-1"):
+        with suppress(UnicodeError):
+            return text.encode(code).decode()
+    return text
 
 
 def of_number_format(d: Difference) -> Kind | None:
     """The same number written otherwise: 1,000 and 1000, 0.10 and 0.1, 1e3 and 1000."""
-    there, here = numbers_of(d.there), numbers_of(d.here)
+    one, other = _UNIT.search(d.there), _UNIT.search(d.here)
+    texts = [d.there, d.here]
+    if one and other and one[0] == other[0]:  # `2kg`, `2.0kg`
+        texts = [d.there[: one.start()], d.here[: other.start()]]
+    there, here = map(numbers_of, texts)
     return "number_format" if there and here and there & here else None
+
+
+_UNIT = re.compile(r"(?<=\d)(?:[^\W\d_]{1,8}|%|°[CF]?)$")
 
 
 def numbers_of(text: str) -> set[Decimal]:
@@ -115,8 +153,10 @@ def numbers_of(text: str) -> set[Decimal]:
     text = text.strip()
     if not any(map(str.isdigit, text)) or not _NUMBER.fullmatch(text):
         return set()
-    bare = re.sub(r"['_\u00a0\u202f ]", "", text)
+    bare = re.sub(r"['\u2019_\u00a0\u202f ]", "", text)
     readings = {bare.replace(",", "")}
+    if _THOUSANDS.fullmatch(bare):
+        readings.add(bare.replace(".", ""))
     if "," in bare:
         readings.add(bare.replace(".", "").replace(",", "."))
     found: set[Decimal] = set()
@@ -135,7 +175,10 @@ def of_attribution(d: Difference) -> Kind | None:
     if _NAMES_THE_REQUEST.search(before) or _NAMES_THE_USER.match(d.line_before + d.here[:24]):
         return None
     lines = [d.line(d.here), d.line(d.there)]
-    if any(map(ATTRIBUTION.search, lines)):
+    seen = [found for line in lines if (found := ATTRIBUTION.search(line))]
+    if max(len(d.there), len(d.here)) > _LONGEST_ATTRIBUTION:  # a text that has such a line in it
+        return None
+    if seen:
         return "attribution"
     at = len(d.line_before)
     for line, text in zip(lines, (d.here, d.there), strict=True):
@@ -145,6 +188,7 @@ def of_attribution(d: Difference) -> Kind | None:
     return None
 
 
+_LONGEST_ATTRIBUTION = 600
 _NAMES_THE_REQUEST = re.compile(
     r"(?i)x-[a-z-]{0,24}(?:request|trace|correlation|session|transaction|span)[a-z-]{0,12}:[^;\n]*$"
 )
@@ -173,11 +217,15 @@ def of_clock(d: Difference) -> Kind | None:
 
 def of_id(d: Difference) -> Kind | None:
     """uuids and ids of letters and digits mixed: whose they are, the trace tells."""
-    if d.after.startswith("@") and not is_random(d.here):  # an address, and no Message-Id
+    is_address = d.after.startswith("@") and not _LONG_HEX.fullmatch(d.here)
+    if is_address and not is_random(d.here):  # and no Message-Id
         return "?words" if is_instructions(d.role) else None
     if d.shape == "id" or are_ids(d.there, d.here):
         return "?number" if _only_digits_differ(d.there, d.here) else "?id"
     return None
+
+
+_LONG_HEX = re.compile(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{12,64}")
 
 
 def of_stamped_line(d: Difference) -> Kind | None:
@@ -185,14 +233,28 @@ def of_stamped_line(d: Difference) -> Kind | None:
     sides = [text.strip() for text in (d.there, d.here) if text.strip()]
     if len(sides) != 1 or len(sides[0]) > 160 or "\n" in sides[0]:
         return None
-    kinds = {one.kind for one in volatile_in(sides[0]) if one.is_sure}
+    seen = volatile_in(sides[0])
+    kinds = {one.kind for one in seen if one.is_sure or one.kind == "request_id"}
     if "request_id" in kinds or any(map(_is_long_id, _WORDS.findall(sides[0]))):
+        return "?id"
+    if _is_id_alone(sides[0]):
         return "?id"
     if "counter" in kinds:
         return "?number"
-    return "clock" if is_stamp(sides[0]) and _BEGINS_WITH_TIME.match(sides[0]) else None
+    if not is_stamp(sides[0]):
+        return None
+    is_told = CLOCK_LABEL.search(sides[0]) and any(one.kind == "clock" for one in seen)
+    return "clock" if is_told or _BEGINS_WITH_TIME.match(sides[0]) else None
 
 
+def _is_id_alone(line: str) -> bool:
+    """Whether a line is an id and hardly a word more: `<!-- rid:1ac5ddf3e675 -->`."""
+    words = _WORDS.findall(line)
+    ids = [word for word in words if len(word) >= _SHORT_ID and is_random(word)]
+    return len(ids) == 1 and len("".join(words)) - len(ids[0]) <= len(ids[0])
+
+
+_SHORT_ID = 8
 _BEGINS_WITH_TIME = re.compile(r"[\[(<]?\d")
 _WORDS = re.compile(r"[\w-]{1,80}")
 _LONG_ID = 16
@@ -231,15 +293,27 @@ def _is_id(text: str) -> bool:
     return is_id(text) or is_id(text.replace("-", "").replace("_", ""))
 
 
+_ORDINAL = r"(?:st|nd|rd|th|\.|º|ª|°|e|er|re|ère|ème|de|ste|:e|:a)?"
+"""What makes an ordinal of a number: `7th`, `2ème`."""
+
+
 def of_number(d: Difference) -> Kind | None:
     """One number for another: a counter or chance, the trace tells."""
     if d.shape == "number":
         return "?number"
     both = [
-        re.fullmatch(r"\s*[-+#]?(?:\d[\d.,]{0,30}|0x[0-9A-Fa-f]{1,16})\s*", text)
+        re.fullmatch(rf"\s*[-+#]?(?:\d[\d.,]{{0,30}}{_ORDINAL}|0x[0-9A-Fa-f]{{1,16}})\s*", text)
         for text in (d.there, d.here)
     ]
-    return "?number" if all(both) else None
+    if all(both) or (_WORD_COUNT.fullmatch(d.here) and _only_digits_differ(d.there, d.here)):
+        return "?number"
+    one, other = _UNIT.search(d.there), _UNIT.search(d.here)
+    are_alike = one is not None and other is not None and one[0] == other[0]
+    return "?number" if are_alike and all(map(_COUNT_OF.fullmatch, (d.there, d.here))) else None
+
+
+_WORD_COUNT = re.compile(r"[A-Za-z]{1,3}\d{1,9}")  # `v3`
+_COUNT_OF = re.compile(r"[-+]?\d[\d.,]{0,30}(?:[^\W\d_]{1,8}|%|°[CF]?)")
 
 
 def of_template_flip(d: Difference) -> Kind | None:

@@ -5,35 +5,63 @@ Order: JSON within the text, items of a line, lines that moved, then what a diff
 Whatever is explained is put right in the earlier text, so that the next step no longer sees it.
 """
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from hitpath.canonical.tools import tool_name
 from hitpath.doctor.change import Kind
+from hitpath.doctor.digits import in_ascii_digits
 from hitpath.doctor.jsondiff import json_differences, sorted_text
 from hitpath.doctor.kinds import Difference, are_ids, is_tool, json_blocks, kind_of
 from hitpath.doctor.leaf_change import LeafChange, heading_of, label_of
-from hitpath.doctor.moved_lines import gaps_of, heal_moves, lines_of
+from hitpath.doctor.line_orders import heal_items
+from hitpath.doctor.literals import literal_blocks
+from hitpath.doctor.moved_lines import heal_moves
 from hitpath.doctor.textdiff import Hunk, common_length, hunks_of
 
 __all__ = ["LeafChange", "leaf_changes"]
 
 _AROUND = 240
-_ITEMS = re.compile(r"\s*[,;|]\s*|\s+(?:and|or)\s+|\s*/\s*")
+Block = tuple[int, int, object]
 _ORDERS: dict[str, Kind] = {
     "key_order": "key_order", "array_order": "array_order", "number_format": "number_format",
 }  # fmt: skip
 
 
 def leaf_changes(there: str, here: str, role: str) -> list[LeafChange]:
-    """All differences, by their place in this text."""
+    """All differences, by their place in this text. Digits of other scripts are read as ours."""
+    plain = in_ascii_digits(there), in_ascii_digits(here)
+    if plain == (there, here) or plain[0] == plain[1] or _are_exchanged(there, here, plain):
+        return _leaf_changes(there, here, role)
+    return [_as_written(one, there, here, plain) for one in _leaf_changes(*plain, role)]
+
+
+def _are_exchanged(there: str, here: str, plain: tuple[str, str]) -> bool:
+    """Whether digits of one script may stand for those of another: as many of them on both sides,
+    and on one side all are ours."""
+    is_one_sided = there == plain[0] or here == plain[1]
+    nums = [sum(map(str.isdecimal, text)) for text in plain]
+    return is_one_sided and nums[0] == nums[1]
+
+
+def _as_written(change: LeafChange, there: str, here: str, plain: tuple[str, str]) -> LeafChange:
+    """A change of two texts whose digits were replaced, with the digits that stand there."""
+    new = here[change.start : change.stop]
+    at = plain[0].find(change.there) if change.there else -1
+    old = change.there if at < 0 else there[at : at + len(change.there)]
+    is_part = plain[1][change.start : change.stop] == change.here
+    return replace(change, there=old, here=new if is_part else change.here)
+
+
+def _leaf_changes(there: str, here: str, role: str) -> list[LeafChange]:
     found: list[LeafChange] = []
     common = common_length(there, here)
-    there = _heal_json(there, here, found)
-    there = _heal_items(there, here, found)
+    there = _heal_blocks(there, here, found, json_blocks)
+    there = _heal_blocks(there, here, found, literal_blocks)
+    there = heal_items(there, here, found)
+    num_healed = len(found)
     there = heal_moves(there, here, role, found)
-    has_moved = any(change.kind in ("moved_block", "array_order", "?words") for change in found)
+    has_moved = len(found) > num_healed
     for hunk in hunks_of(there, here):
         old, new = there[hunk.there_start : hunk.there_stop], here[hunk.start : hunk.stop]
         if has_moved and not old.strip("\r\n") and not new.strip("\r\n"):
@@ -108,6 +136,8 @@ def _one_value(last: LeafChange, change: LeafChange, between: str) -> LeafChange
         return None
     one = _as_one(last, change, "?id", between)
     kinds = {last.kind, change.kind}
+    if kinds == {"?number"}:
+        return None  # two numbers, as of `12/40`
     if kinds <= {*_OPEN, "edited_message"} and are_ids(one.there, one.here):
         return one
     return replace(one, kind="?words") if kinds <= _OPEN else None
@@ -120,11 +150,14 @@ def _as_one(one: LeafChange, other: LeafChange, kind: Kind, between: str) -> Lea
     )  # fmt: skip
 
 
-def _heal_json(there: str, here: str, found: list[LeafChange]) -> str:
-    """JSON blocks that differ in their orders, put in this text's order."""
-    if "{" not in here and "[" not in here:
+def _heal_blocks(
+    there: str, here: str, found: list[LeafChange], blocks_of: Callable[[str], list[Block]]
+) -> str:
+    """Blocks of JSON (or of Python's literals) that differ in their orders, put in this text's
+    order."""
+    if there == here or ("{" not in here and "[" not in here):
         return there
-    one, other = json_blocks(there), json_blocks(here)
+    one, other = blocks_of(there), blocks_of(here)
     if len(one) != len(other):
         return there
     pieces: list[str] = []
@@ -180,40 +213,3 @@ def _equal_but_order(one: object, other: object) -> bool:
         return sorted_text(one) == sorted_text(other)
     except (UnicodeEncodeError, RecursionError, ValueError, OverflowError):
         return False  # no JSON that could be written again
-
-
-def _heal_items(there: str, here: str, found: list[LeafChange]) -> str:
-    """Lines whose items (between commas) stand in another order."""
-    healed: dict[int, str] = {}
-    one, two = lines_of(there), lines_of(here)
-    for gap in gaps_of(one, two):
-        lines, others = one[gap.a : gap.a_stop], two[gap.b : gap.b_stop]
-        if len(lines) != len(others):
-            continue
-        for line, other in zip(lines, others, strict=True):
-            prefix, suffix = _ends(line.text, other.text)
-            old, new = (text[prefix : len(text) - suffix] for text in (line.text, other.text))
-            if old != new and _same_items(line.text, other.text):
-                start = other.start + prefix
-                label = label_of(other.text[:prefix])
-                stop = start + len(new)
-                found.append(LeafChange("array_order", start, start, stop, old, new, label))
-                healed[line.start] = other.text
-    return "".join(healed.get(line.start, line.text) for line in one) if healed else there
-
-
-def _ends(one: str, other: str) -> tuple[int, int]:
-    """Characters that are the same at the beginning, and at the end."""
-    prefix = common_length(one, other)
-    suffix = common_length(one[prefix:][::-1], other[prefix:][::-1])
-    return prefix, suffix
-
-
-def _same_items(one: str, other: str) -> bool:
-    if len(one) > 4000 or one.count(",") + one.count(";") + one.count("|") < 1:
-        return False
-    heads = [text.rpartition(":")[2] for text in (one, other)]
-    items = [sorted(filter(None, _ITEMS.split(text.strip(" .\n\r()[]{}")))) for text in heads]
-    if one.rpartition(":")[0] != other.rpartition(":")[0]:
-        return False
-    return len(items[0]) >= 2 and items[0] == items[1]

@@ -40,13 +40,31 @@ def _masked(text: str) -> str:
     return _DIGITS.sub("0", HIDDEN.sub("", text)).strip()
 
 
-_HEADING = re.compile(r"(?:#{1,6}\s.*|[^.?!]*:|<\w[\w -]*>|\[\w[\w -]*\]|\w+ 0)")
+_HEADING = re.compile(r"(?:#{1,6}\s.*|[^.?!]*:|<\w[\w -]*>|\[\w[\w -]*\]|\w+ ?0)")
 """`## Hints`, `Hints of the day:`, `<example>`, `[EXAMPLES]`, `Example 1`."""
 
 
 def heading_of(text: str, at: int, changed: str) -> str:
     """How the line begins in which a difference stands, numbers masked; where the line itself is
-    what changed, how that begins."""
-    begin = text.rfind("\n", max(0, at - 4000), at) + 1
-    start = text[begin : min(begin + 40, at)] if at > begin else changed[:24]
-    return _masked(start)
+    what changed, how that begins. Before an item of a list, the words over it: `Memory: -`."""
+    begin = text.rfind("\n", max(0, at - _FAR), at) + 1
+    start = _masked(text[begin : min(begin + 40, at)] if at > begin else changed[:24])
+    over = _over_the_list(text[max(0, begin - _FAR) : begin]) if _ITEM.match(start) else ""
+    return f"{over}: {start}" if over else start
+
+
+def _over_the_list(before: str) -> str:
+    """The heading of the list whose items stand before a line; "" where something else does."""
+    for line in before.splitlines()[::-1][:_MOST_ITEMS]:
+        if not line.strip() or _ITEM.match(line):
+            continue
+        words = _masked(line[:60])
+        return words.strip("#: <>[]*") if _HEADING.fullmatch(words) else ""
+    return ""
+
+
+_FAR, _MOST_ITEMS = 4000, 24
+_ITEM = re.compile(
+    r"[ \t]{0,8}(?:[-*•–+]|\d{1,3}[.)])(?:\s|$)|[^\W\d_]{1,12}(?::(?:\s|$)|：|(?<=[぀-힣]):)"
+)
+"""`- `, `2. `, `Q: `: a line of a list, or of an example."""

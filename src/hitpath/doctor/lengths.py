@@ -7,6 +7,8 @@ which text did that cannot be told.
 
 from collections import Counter
 
+import numpy as np
+
 from hitpath.core import ABSENT
 from hitpath.doctor.diagnosis import SharedCause
 from hitpath.doctor.provider import ProviderView, Reason
@@ -20,8 +22,18 @@ _SLACK = 0.05
 
 
 def floors_of(trace: Trace) -> list[SharedCause]:
-    """Constant counts of reused tokens."""
-    return constant_floors(trace, trace.reported_hit, ())
+    """Constant counts of reused tokens; lost: what the turn before had, as far as this one is."""
+    lost = np.zeros(len(trace), dtype=np.int64)
+    before: dict[int, int] = {}
+    for row in range(len(trace)):
+        code, read = int(trace.session.codes[row]), int(trace.reported_hit[row])
+        other = before.get(code)
+        if code != ABSENT and read != ABSENT:
+            if other is not None:
+                might = min(trace.prompt_tokens[other], trace.prompt_tokens[row])
+                lost[row] = max(int(might) - read, 0)
+            before[code] = row
+    return constant_floors(trace, trace.reported_hit, lost, ())
 
 
 def view_of_lengths(trace: Trace) -> ProviderView | None:

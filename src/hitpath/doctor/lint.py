@@ -32,7 +32,7 @@ class Linted:
 
 def lint(paths: list[str]) -> list[Finding]:
     """Python files and folders as source, everything else as requests. Raises InputError."""
-    source = [path for path in paths if path.endswith(SUFFIXES) or Path(path).is_dir()]
+    source = [path for path in paths if path.endswith(SUFFIXES) or Path(path).is_dir() or not path]
     requests = [path for path in paths if path not in source]
     found = lint_source(source) if source else []
     return fingerprinted([*found, *(lint_requests(requests) if requests else [])])

@@ -2,68 +2,37 @@
 
 import ast
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from hitpath.doctor import lint_sources as known
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a changing value comes from: the expression, its kind, its text. column: bytes of UTF-8
-    from 1."""
+class Origin(NamedTuple):
+    """Where a changing value comes from: the expression, its kind, its text, its file. column:
+    bytes of UTF-8 from 1. is_loose: what is known of it has gone through an unknown call, which
+    may have made something else of it."""
 
     kind: str
     line: int
     column: int
     text: str
+    path: str
+    is_loose: bool = False
 
 
 _HOUR_CHARS = len("2025-03-03 14")
-Origins = frozenset[Origin]
-NONE: Origins = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """An origin that reaches a place where a prompt is put together: what it is called, its line,
-    and the function around the origin's arrival."""
+    """An origin that reaches a place where a prompt is put together: what it is called, its line
+    and file, and the function around the origin's arrival."""
 
     origin: Origin
     sink: str
     sink_line: int
     function: str
-
-
-def origin_of(kind: str, node: ast.expr) -> Origin:
-    return Origin(kind, node.lineno, node.col_offset + 1, ast.unparse(node))
-
-
-def walked(value: Origins) -> Origins:
-    """What a set becomes when it is written or walked over."""
-    return frozenset(
-        Origin("array_order", one.line, one.column, one.text) if one.kind == known.A_SET else one
-        for one in value
-    )
-
-
-def as_set(value: Origins, node: ast.expr) -> Origins:
-    """What a set holds, in its order; a set of a set is the same one."""
-    held = frozenset(one for one in value if one.kind not in ("array_order", "key_order"))
-    if any(one.kind == known.A_SET for one in held):
-        return held
-    return held | {origin_of(known.A_SET, node)}
-
-
-def in_one_order(value: Origins) -> Origins:
-    return frozenset(one for one in value if one.kind not in known.ORDER_KINDS)
-
-
-def coarser(value: Origins) -> Origins:
-    return frozenset(
-        Origin(known.COARSE_CLOCK, one.line, one.column, one.text)
-        if one.kind == known.CLOCK
-        else one
-        for one in value
-    )
+    sink_path: str
 
 
 def kind_of_format(arguments: list[ast.expr]) -> str:
@@ -75,40 +44,29 @@ def text_of(node: ast.expr | None) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
-def is_literal(node: ast.expr) -> bool:
-    """Whether keys stand in the source in their order."""
-    if isinstance(node, ast.Dict):
-        return all(key is not None for key in node.keys) and all(map(is_literal, node.values))
-    if isinstance(node, ast.List | ast.Tuple):
-        return all(map(is_literal, node.elts))
-    return isinstance(node, ast.Constant | ast.JoinedStr)
-
-
 def terms_of(node: ast.BinOp) -> list[ast.expr]:
     """The terms of a long sum, left to right, without recursion."""
     terms: list[ast.expr] = []
     left: ast.expr = node
-    while isinstance(left, ast.BinOp):
+    while isinstance(left, ast.BinOp) and type(left.op) is type(node.op):
         terms.append(left.right)
         left = left.left
     return [left, *reversed(terms)]
 
 
-def not_last(node: ast.expr) -> list[ast.expr]:
-    """The parts of a text that have constant text behind them; all where the parts are not seen."""
-    if isinstance(node, ast.JoinedStr):
-        parts = node.values
-    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        parts = terms_of(node)
-    else:
-        return []
-    lasts = [at for at, part in enumerate(parts) if has_words(part)]
-    return [part for at, part in enumerate(parts) if lasts and at < lasts[-1]]
+def is_wordy(text: str) -> bool:
+    """Whether a constant text is more than the end of a sentence."""
+    return bool(text.strip(" \t\r\n.!?)]}\"'"))
 
 
-def has_words(node: ast.expr) -> bool:
-    text = text_of(node)
-    return text is not None and bool(text.strip(" \t\r\n.!?)]}\"'"))
+def is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether it has no body of its own: `...`, `pass`, a docstring, NotImplementedError."""
+    return all(
+        isinstance(one, ast.Pass)
+        or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+        or (isinstance(one, ast.Raise) and "NotImplemented" in ast.dump(one)[:200])
+        for one in node.body
+    )
 
 
 def has_coarse_form(node: ast.FormattedValue) -> bool:

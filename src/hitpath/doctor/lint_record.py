@@ -27,6 +27,8 @@ _TAIL = "Put it into the last message (hitpath.canonical.volatile_to_tail), or m
 RULES = {
     rule.id: rule
     for rule in (
+        Rule("HP000", "unreadable", "A file of the folder could not be read as Python.",
+             "Mend it, or keep it out of the folders that are looked at."),
         Rule("HP001", "clock", "A clock stands before text that requests share.", _TAIL),
         Rule("HP002", "request_id", "An id of one request stands before shared text.", _TAIL),
         Rule("HP003", "counter", "A counter stands before text that requests share.", _TAIL),

@@ -1,7 +1,8 @@
 """Lints Python source: changing values that flow into a system prompt, tools, or ahead of text.
 
-What flows is found by lint_taint.py; here files are found and read, and flows become findings. A
-clock by the hour or day is a note. A line with `hitpath: ignore` is passed over.
+What flows is found by lint_taint.py; here files are found and read, and flows become findings: at
+the origin, with the place of the prompt. A clock by the hour or day is a note. A line with
+`hitpath: ignore` is passed over.
 """
 
 import ast
@@ -10,8 +11,9 @@ import tokenize
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-from hitpath.core import InputError
+from hitpath.core import InputError, why_no_file
 from hitpath.doctor.lint_flow import Flow
 from hitpath.doctor.lint_record import (
     RULE_OF_KIND,
@@ -26,20 +28,87 @@ from hitpath.doctor.lint_taint import flows_of
 SUFFIXES = (".py", ".pyi", ".pyw")
 _IGNORE = "hitpath: ignore"
 _LONGEST_BYTES = 20 << 20
+_TOGETHER_BYTES = 6 << 20
+"""Files are looked at together up to this much source, for memory; each such part by itself."""
 _NOT_OURS = frozenset(["node_modules", "__pycache__", "site-packages", "venv", "build", "dist"])
 
 
 def lint_source(paths: list[str]) -> list[Finding]:
-    """All findings in Python files, and in those of folders, at any depth. Raises InputError for
-    what cannot be read or is not Python, with its line."""
+    """All findings in Python files, and in those of folders, at any depth. A file of a folder that
+    cannot be read is a finding; raises InputError for one that was named, with its line."""
+    files: dict[str, _Source] = {}
     findings: list[Finding] = []
+    held_bytes = 0
+    for path, is_named in _wanted(paths):
+        if str(path) in files:
+            continue
+        try:
+            source = _parsed(path, is_named)
+        except InputError as error:
+            if is_named:
+                raise
+            findings.append(_unreadable(path, error))
+            continue
+        held_bytes += len(source.text)
+        if files and held_bytes > _TOGETHER_BYTES:
+            findings += _of_files(files)
+            files, held_bytes = {}, len(source.text)
+        files[str(path)] = source
+    return fingerprinted([*findings, *_of_files(files)])
+
+
+def _wanted(paths: list[str]) -> Iterator[tuple[Path, bool]]:
+    """Files, and whether they were named themselves."""
     for path in paths:
+        if not path:
+            raise InputError('""', "", "no such file or folder")
+        if not Path(path).is_dir():
+            yield Path(path), True
+            continue
         files = list(python_files(Path(path)))
         if not files:
             raise InputError(path, "", "no Python file in this folder; name other files themselves")
-        for file in files:
-            findings += _of_file(file)
-    return fingerprinted(findings)
+        yield from ((file, False) for file in files)
+
+
+class _Source(NamedTuple):
+    tree: ast.Module
+    text: str
+    is_named: bool
+
+
+def _of_files(files: dict[str, _Source]) -> list[Finding]:
+    """Files that are looked at together: values are followed from one to another."""
+    absolute = {os.path.abspath(path): path for path in files}  # imports are found by folders
+    flows, failures = flows_of((full, files[path].tree) for full, path in absolute.items())
+    findings = []
+    for full, cause in failures.items():
+        path = absolute[full]
+        error = InputError(path, "", f"cannot be analysed: {cause}")
+        if files[path].is_named:
+            raise error
+        findings.append(_unreadable(Path(path), error))
+    lines = {full: files[path].text.split("\n") for full, path in absolute.items()}
+    for flow in flows:
+        line = lines[flow.origin.path][flow.origin.line - 1]
+        if _IGNORE not in line + lines[flow.sink_path][flow.sink_line - 1]:
+            path, sink_path = absolute[flow.origin.path], absolute[flow.sink_path]
+            findings.append(_finding(stable_path(path), stable_path(sink_path), flow, line))
+    return findings
+
+
+def _unreadable(path: Path, error: InputError) -> Finding:
+    """The others are looked at where one cannot be read."""
+    line = error.place.removeprefix(str(path)).removeprefix(":")
+    return Finding(
+        RULE_OF_KIND["unreadable"],
+        stable_path(str(path)),
+        int(line) if line.isdecimal() else 1,
+        1,
+        f"{error.cause[:1].upper()}{error.cause[1:]}: nothing is known of this file.",
+        "",
+        plain_message=RULE_OF_KIND["unreadable"].sentence,
+    )
 
 
 def python_files(path: Path) -> Iterator[Path]:
@@ -55,22 +124,18 @@ def python_files(path: Path) -> Iterator[Path]:
                 yield Path(folder, name)
 
 
-def _of_file(path: Path) -> Iterator[Finding]:
-    source = _read(path)
+def _parsed(path: Path, is_named: bool) -> _Source:
+    text = _read(path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the file's own strings, not ours to tell
-            flows = flows_of(ast.parse(source, str(path)))
+            return _Source(ast.parse(text, str(path)), text, is_named)
     except SyntaxError as error:
         place = f"{path}:{error.lineno}" if error.lineno else str(path)
         raise InputError(place, "", f"not Python: {error.msg}") from error
     except (RecursionError, MemoryError, ValueError) as error:
         cause = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise InputError(str(path), "", f"cannot be analysed: {cause}") from error
-    lines = source.split("\n")
-    for flow in flows:
-        if _IGNORE not in lines[flow.origin.line - 1] + lines[flow.sink_line - 1]:
-            yield _finding(stable_path(str(path)), flow, lines[flow.origin.line - 1])
 
 
 def _read(path: Path) -> str:
@@ -78,7 +143,7 @@ def _read(path: Path) -> str:
         if not path.exists():
             raise InputError(str(path), "", "no such file or folder")
         if not path.is_file():
-            raise InputError(str(path), "", "is no file")
+            raise InputError(str(path), "", why_no_file(path))
         if path.stat().st_size > _LONGEST_BYTES:
             cause = f"larger than {_LONGEST_BYTES >> 20} MiB: no source that a person wrote"
             raise InputError(str(path), "", cause)
@@ -89,12 +154,15 @@ def _read(path: Path) -> str:
         raise InputError(str(path), "", f"cannot be read: {cause}") from error
 
 
-def _finding(path: str, flow: Flow, line: str) -> Finding:
+def _finding(path: str, sink_path: str, flow: Flow, line: str) -> Finding:
     origin = flow.origin
     before = line.encode()[: origin.column - 1].decode("utf-8", "replace")  # ast counts bytes
     is_coarse = origin.kind == COARSE_CLOCK
     rule = RULE_OF_KIND["clock" if is_coarse else origin.kind]
     where = "here" if flow.sink_line == origin.line else f"on line {flow.sink_line}"
+    plain_where = where
+    if sink_path != path:
+        where, plain_where = f"at {sink_path}:{flow.sink_line}", "of another file"
     level: Level = "note" if is_coarse else "warning"
     told = f"{rule.sentence[:-1]}: it flows into {flow.sink} {where}."
     if origin.kind == "key_order":
@@ -109,6 +177,6 @@ def _finding(path: str, flow: Flow, line: str) -> Finding:
         message=told,
         excerpt=origin.text,
         level=level,
-        plain_message=f"{rule.sentence[:-1]}: it flows into a prompt {where}.",
+        plain_message=f"{rule.sentence[:-1]}: it flows into a prompt {plain_where}.",
         context=f"{flow.function} {flow.sink} {origin.text}",
     )

@@ -1,417 +1,394 @@
-"""Follows changing values through a Python module, from their origins to where prompts are made.
+"""Follows changing values through Python source, from their origins to where prompts are made.
 
-A value is the set of origins that went into it: the calls of lint_sources.py, iteration over sets,
-`json.dumps` without sorted keys. Statements are read in order, branches joined, loops twice;
-functions of the module give what they return. Unknown calls pass on what goes into them. Nothing is
-run or imported.
+What a value is: lint_value.py. Statements are read in order, branches joined, loops twice. A
+function is read once with symbols in the place of its parameters; what it returns, puts into
+attributes and brings to a sink is its summary, and each call puts its own arguments in it
+(lint_summary.py), so that a call with a clock says nothing of another call. Functions that use
+what changed are read again, a bounded number of times. Unknown calls pass on what goes into them,
+but not to another function. Nothing is run or imported.
 """
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from hitpath.doctor import lint_sources as known
-from hitpath.doctor.lint_flow import (
-    NONE,
-    Flow,
-    Origin,
-    Origins,
-    as_set,
-    coarser,
-    has_coarse_form,
-    in_one_order,
-    is_by_the_hour,
-    is_first_content,
-    is_literal,
-    is_short_slice,
-    kind_of_format,
-    not_last,
-    origin_of,
-    terms_of,
-    text_of,
-    walked,
+from hitpath.doctor.lint_flow import Flow, Origin
+from hitpath.doctor.lint_program import Class, Program, Unit
+from hitpath.doctor.lint_roles import (
+    NO_ARGUMENTS,
+    FunctionRole,
+    InstanceRole,
+    class_value,
+    is_classmethod,
+    is_static,
 )
+from hitpath.doctor.lint_value import (
+    EMPTY,
+    WALK,
+    Symbol,
+    Value,
+    done,
+    heap_of,
+    joined,
+    list_of,
+    of,
+)
+from hitpath.doctor.lint_writes import Writes
+
+_DEEPEST_LOOPS = 3
+"""Loops within more loops than this are read once: what the first round made, the second may read,
+and each loop around doubles it."""
+_DEEPEST_CALLS = 6
 
 
-def flows_of(tree: ast.Module) -> list[Flow]:
-    """Every origin that reaches a sink, once each."""
-    module = _Module(tree)
-    module.read()
-    module.flows.clear()
-    module.read()  # now what functions return is known
-    found: dict[Origin, Flow] = {}
-    for flow in module.flows:
-        found.setdefault(flow.origin, flow)
-    return list(found.values())
+def flows_of(
+    trees: Iterable[tuple[str, ast.Module]],
+) -> tuple[list[Flow], dict[str, str]]:
+    """Every origin of the files that reaches a sink, once each; and the files that cannot be
+    analysed, with the cause."""
+    program = Program()
+    for path, tree in trees:
+        program.add(path, tree)
+    program.link_classes()
+    for unit in list(program.units):
+        program.read_again(unit)
+    failures: dict[str, str] = {}
+    while program.waiting:
+        unit = program.waiting.popleft()
+        if unit.module.path in failures or not unit.is_waiting:
+            continue  # it was read on the way, since
+        try:
+            Scope(program, unit, 0).run()
+        except (RecursionError, MemoryError, ValueError) as error:
+            cause = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+            failures[unit.module.path] = cause
+    found: dict[Origin, tuple[int, Flow]] = {}
+    for unit in program.units:
+        for origin, (rank, flow) in unit.flows.items():
+            if origin not in found or found[origin][0] > rank:
+                found[origin] = rank, flow
+    return [flow for _, flow in found.values()], failures
 
 
-class _Module:
-    """A module: its imports, what its functions return, and the flows found."""
+class Scope(Writes):
+    """One reading of a function, a class body or a file."""
 
-    def __init__(self, tree: ast.Module) -> None:
-        self._tree = tree
-        self.names: dict[str, str] = {}
-        self.returned: dict[str, Origins] = {}
-        self.attributes: dict[str, Origins] = {}
-        self.flows: list[Flow] = []
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    name = alias.asname or alias.name.partition(".")[0]
-                    self.names[name] = alias.name if alias.asname else name
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                for alias in node.names:
-                    self.names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+    def __init__(self, program: Program, unit: Unit, depth: int) -> None:
+        super().__init__(program, unit)
+        self._depth = depth
+        self._returns: list[tuple[Value, int]] = []
+        self._yields: list[Value] = []
 
-    def read(self) -> None:
-        """The module's own statements, then every function."""
-        scope = _Scope(self, "", {})
-        scope.statements(self._tree.body)
-        self._functions(self._tree.body, "", scope.values)
-
-    def _functions(self, body: Iterable[ast.stmt], around: str, values: dict[str, Origins]) -> None:
-        for node in _definitions(body):
-            name = f"{around}.{node.name}".lstrip(".")
-            if isinstance(node, ast.ClassDef):
-                self._functions(node.body, name, values)
-                continue
-            scope = _Scope(self, name, dict(values))
-            scope.function(node)
-            self._functions(node.body, name, scope.values)
-
-
-def _definitions(
-    body: Iterable[ast.stmt],
-) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
-    """Functions and classes of a body, those within its branches too."""
-    todo = list(body)
-    while todo:
-        node = todo.pop(0)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node
-        else:
-            todo += [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt)]
-            for one in ast.iter_child_nodes(node):
-                if isinstance(one, ast.ExceptHandler | ast.match_case):
-                    todo += one.body
-
-
-class _Scope:
-    """One function, or the module: what its names hold, and what it returns."""
-
-    def __init__(self, module: _Module, name: str, values: dict[str, Origins]) -> None:
-        self._module = module
-        self._name = name
-        self.values = values
-        self._returned: Origins = NONE
-
-    # -- statements ------------------------------------------------------------------------------
-
-    def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        """Its body; parameters hold their defaults."""
-        for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
-            self.values[argument.arg] = NONE
-        positional = [*node.args.posonlyargs, *node.args.args]
-        for argument, default in zip(
-            reversed(positional), reversed(node.args.defaults), strict=False
+    def run(self) -> None:
+        """Reads it, and lets those who use it read again what changed."""
+        unit, program = self.unit, self.program
+        before = (unit.returned, unit.sinks.keys(), unit.writes, unit.own_members)
+        old_values = unit.values
+        unit.readings += 1
+        unit.is_waiting, unit.is_running = False, True
+        unit.sinks, unit.writes, unit.own_members, unit.flows = {}, [], {}, {}
+        unit.values = self.values
+        try:
+            self._read()
+        finally:
+            unit.is_running = False
+        unit.is_read = True
+        if isinstance(unit.node, ast.Module):
+            for name in self.values.keys() | old_values.keys():
+                if self.values.get(name) != old_values.get(name):
+                    program.changed(("value", unit.module.number, name))
+        elif before != (
+            unit.returned,
+            unit.sinks.keys(),
+            unit.writes,
+            unit.own_members,
         ):
-            self.values[argument.arg] = self.value(default)
+            program.changed(("unit", unit.number, ""))
+        if isinstance(unit.node, ast.Module):
+            return
+        for inner in unit.inner:  # what it reads of this one is known now
+            program.read_again(inner)
+
+    def _read(self) -> None:
+        node = self.unit.node
+        if isinstance(node, ast.Module):
+            self.statements(node.body)
+        elif isinstance(node, ast.ClassDef):
+            self._class_body(node)
+        elif isinstance(node, ast.Lambda):
+            self._parameters(node.args)
+            self.unit.returned = self.value(node.body)
+        else:
+            self._function(node)
+
+    def demand(self, unit: Unit) -> None:
+        """Reads a unit that nobody has read, where that is not too deep: it is its turn later, and
+        then this one is read again."""
+        if unit.is_read or unit.is_running or self._depth >= _DEEPEST_CALLS:
+            return
+        try:
+            Scope(self.program, unit, self._depth + 1).run()
+        except RecursionError:
+            unit.is_read = False
+
+    # -- functions and classes ---------------------------------------------------------------------
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self._parameters(node.args)
         self.statements(node.body)
-        self._module.returned[node.name] = self._returned
-        if known.BUILDER_NAME.search(node.name):
-            for one in ast.walk(node):
-                if isinstance(one, ast.Return) and one.value is not None:
-                    text = f"the result of {node.name}()"
-                    self._sink(one.value, text, one.lineno, known.SYSTEM_NAME.search(node.name))
+        self.unit.returned = self._result()
+        if not known.BUILDER_NAME.search(node.name) and not self._is_registered(node):
+            return
+        is_whole = bool(known.SYSTEM_NAME.search(node.name)) or self._is_registered(node)
+        for value, line in self._returns:
+            self.sink(value, f"the result of {node.name}()", line, is_whole)
+        if self._yields and is_whole:
+            self.sink(heap_of(self._yields), f"the result of {node.name}()", node.lineno)
+
+    def _is_registered(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        """`@agent.system_prompt` and the like: a library calls it for its instructions."""
+        for one in node.decorator_list:
+            called = one.func if isinstance(one, ast.Call) else one
+            if isinstance(called, ast.Attribute) and known.REGISTERING.search(called.attr):
+                return True
+        return False
+
+    def _result(self) -> Value:
+        made: Value | None = None
+        for value, _ in self._returns:
+            made = value if made is None else joined(made, value)
+        if self._yields:
+            given = list_of(self._yields)
+            made = given if made is None else joined(made, given)
+        return EMPTY if made is None else made
+
+    def _parameters(self, arguments: ast.arguments) -> None:
+        """Each holds its symbol, its default, and an instance where its annotation says so."""
+        unit = self.unit
+        held: dict[str, Value] = {}
+        positional = [*arguments.posonlyargs, *arguments.args]
+        defaults = dict(zip(reversed(positional), reversed(arguments.defaults), strict=False))
+        defaults |= {
+            argument: default
+            for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+            if default is not None
+        }
+        for argument in (*positional, *arguments.kwonlyargs):
+            value = of([Symbol(unit.number, argument.arg)])
+            default = defaults.get(argument)
+            if default is not None:
+                value = joined(value, self.value(default))
+            held[argument.arg] = self._annotated(value, argument.annotation)
+        for star in (arguments.vararg, arguments.kwarg):
+            if star is not None:
+                held[star.arg] = of([Symbol(unit.number, star.arg)])
+        if unit.of_class is not None and positional and not is_static(unit):
+            one = unit.of_class
+            is_class = is_classmethod(unit)
+            role = Value(roles=(InstanceRole(one, "self"),))
+            held[positional[0].arg] = class_value(one) if is_class else role
+        self.values.update(held)
+
+    def _annotated(self, value: Value, annotation: ast.expr | None) -> Value:
+        if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
+            annotation = annotation.left
+        if isinstance(annotation, ast.Subscript):
+            name = self.module.dotted(annotation.value).rpartition(".")[2]
+            if name == "Annotated" and isinstance(annotation.slice, ast.Tuple):
+                annotation = annotation.slice.elts[0]
+            elif name == "Optional":
+                annotation = annotation.slice
+            else:
+                return value
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            dotted = annotation.value if annotation.value.isidentifier() else ""
+        else:
+            dotted = self.module.dotted(annotation) if annotation is not None else ""
+        if not dotted:
+            return value
+        one = self.program.class_named(self.module, self.module.names.get(dotted, dotted))
+        return value if one is None else value._replace(roles=(InstanceRole(one),))
+
+    def _class_body(self, node: ast.ClassDef) -> None:
+        """What its names hold, as members of the class."""
+        one = self.unit.of_class
+        self.statements(node.body)
+        for name, value in self.values.items():
+            if one is not None and not any(isinstance(r, FunctionRole) for r in value.roles):
+                self.program.put(("made", one.number, name), value)
+
+    def _field(self, target: ast.expr, written: ast.expr) -> Value | None:
+        """`field(default_factory=...)` and the like: what the factory gives."""
+        if not isinstance(self.unit.node, ast.ClassDef) or not isinstance(written, ast.Call):
+            return None
+        words = {word.arg: word.value for word in written.keywords}
+        factory = words.get("default_factory") or words.get("factory")
+        if factory is None:
+            return None
+        call = ast.copy_location(ast.Call(func=factory, args=[], keywords=[]), factory)
+        if isinstance(factory, ast.Lambda):
+            return self.called(self.value(factory), NO_ARGUMENTS, None)
+        return self.value(self.program.kept(factory, call))
+
+    # -- statements --------------------------------------------------------------------------------
 
     def statements(self, body: Iterable[ast.stmt]) -> None:
         for statement in body:
-            self._statement(statement)
+            method = getattr(self, f"_{type(statement).__name__}", None)
+            if method is not None:
+                method(statement)
 
-    def _statement(self, node: ast.stmt) -> None:
-        if isinstance(node, ast.Assign):
-            value = self.value(node.value)
-            for target in node.targets:
-                self._assign(target, value, node.value)
-        elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            self._assign(node.target, self.value(node.value), node.value)
-        elif isinstance(node, ast.AugAssign):
-            value = self.value(node.value) | self.value(node.target)
-            self._assign(node.target, value, node.value)
-        elif isinstance(node, ast.Return) and node.value is not None:
-            self._returned |= self.value(node.value)
-        elif isinstance(node, ast.For | ast.AsyncFor):
-            value = walked(self.value(node.iter))
-            for _ in range(2):  # what the first round made, the second one may read
-                self._assign(node.target, value, None)
-                self.statements(node.body)
-            self.statements(node.orelse)
-        elif isinstance(node, ast.While | ast.If):
-            self.value(node.test)
-            self._branches([node.body, node.orelse], 2 if isinstance(node, ast.While) else 1)
-        elif isinstance(node, ast.With | ast.AsyncWith):
-            for item in node.items:
-                value = self.value(item.context_expr)
-                if item.optional_vars is not None:
-                    self._assign(item.optional_vars, value, None)
-            self.statements(node.body)
-        elif isinstance(node, ast.Try | ast.TryStar):
-            handlers = [handler.body for handler in node.handlers]
-            self.statements(node.body)
-            self._branches([node.orelse, *handlers], 1)
-            self.statements(node.finalbody)
-        elif isinstance(node, ast.Match):
-            self.value(node.subject)
-            self._branches([case.body for case in node.cases], 1)
-        elif isinstance(node, ast.Expr):
-            self.value(node.value)
-            self._changed_in_place(node.value)
+    def _FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        unit = self.module.defined.get(id(node))
+        if isinstance(unit, Unit):
+            self.values[node.name] = Value(roles=(FunctionRole(unit),))
 
-    def _branches(self, bodies: Iterable[list[ast.stmt]], rounds: int) -> None:
+    _AsyncFunctionDef = _FunctionDef
+
+    def _ClassDef(self, node: ast.ClassDef) -> None:
+        one = self.module.defined.get(id(node))
+        if isinstance(one, Class):
+            self.values[node.name] = class_value(one)
+            if one.body is not None:
+                self.demand(one.body)
+
+    def _Assign(self, node: ast.Assign) -> None:
+        value = self._written_value(node.targets[0], node.value)
+        for target in node.targets:
+            self.assign(target, value, node.value.lineno)
+
+    def _AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            value = self._annotated(self._written_value(node.target, node.value), node.annotation)
+            self.assign(node.target, value, node.value.lineno)
+
+    def _written_value(self, target: ast.expr, node: ast.expr) -> Value:
+        made = self._field(target, node)
+        return self.value(node) if made is None else made
+
+    def _AugAssign(self, node: ast.AugAssign) -> None:
+        held, value = self.value(node.target), self.value(node.value)
+        if isinstance(node.op, ast.Add):
+            made = self.added([held, value])
+        else:
+            made = self._merged(held, value) if held.members else heap_of([held, value])
+        self.assign(node.target, made, node.value.lineno)
+
+    def _Return(self, node: ast.Return) -> None:
+        if node.value is not None:
+            self._returns.append((self.value(node.value), node.lineno))
+
+    def _For(self, node: ast.For | ast.AsyncFor) -> None:
+        value = done(self.value(node.iter), WALK)
+        each = self.each_of(value)
+
+        def body() -> None:
+            self.assign(node.target, each, None)
+            self.statements(node.body)
+
+        self._looped(body)
+        self.statements(node.orelse)
+
+    _AsyncFor = _For
+
+    def _While(self, node: ast.While) -> None:
+        self.value(node.test)
         before = dict(self.values)
-        joined = dict(before)
+        self._looped(lambda: self.statements(node.body))
+        self._join([before, self.values])
+        self.statements(node.orelse)
+
+    def _looped(self, body: Callable[[], None]) -> None:
+        self.loops += 1
+        before = dict(self.values)
+        for _ in range(2 if self.loops <= _DEEPEST_LOOPS else 1):
+            body()
+        self.loops -= 1
+        self._join([before, self.values])
+
+    def _If(self, node: ast.If) -> None:
+        bodies: list[list[ast.stmt]] = []
+        rest: list[ast.stmt] = [node]
+        while len(rest) == 1 and isinstance(rest[0], ast.If):  # a chain of elif, not in depth
+            self.value(rest[0].test)
+            bodies.append(rest[0].body)
+            rest = rest[0].orelse
+        self._branches([*bodies, rest])
+
+    def _With(self, node: ast.With | ast.AsyncWith) -> None:
+        for one in node.items:
+            value = self.value(one.context_expr)
+            if one.optional_vars is not None:
+                self.assign(one.optional_vars, value, None)
+        self.statements(node.body)
+
+    _AsyncWith = _With
+
+    def _Try(self, node: ast.Try | ast.TryStar) -> None:
+        before = dict(self.values)
+        self.statements(node.body)
+        after = self.values
+        ends = []
+        for start, body in [
+            (after, node.orelse),
+            *(({**before, **after}, handler.body) for handler in node.handlers),
+        ]:
+            self._use(dict(start))
+            self.statements(body)
+            if not _leaves(body):
+                ends.append(self.values)
+        self._join(ends or [after])
+        self.statements(node.finalbody)
+
+    _TryStar = _Try
+
+    def _Match(self, node: ast.Match) -> None:
+        self.value(node.subject)
+        self._branches([*(case.body for case in node.cases), []])
+
+    def _Expr(self, node: ast.Expr) -> None:
+        self.value(node.value)
+        self._changed_in_place(node.value)
+
+    def _Global(self, node: ast.Global) -> None:
+        self.globals.update(node.names)
+
+    def _Raise(self, node: ast.Raise) -> None:
+        """Nothing is made of it."""
+
+    def _branches(self, bodies: list[list[ast.stmt]]) -> None:
+        before = self.values
+        ends = []
         for body in bodies:
-            self.values = dict(before)
-            for _ in range(rounds):
-                self.statements(body)
-            for name, value in self.values.items():
-                joined[name] = joined.get(name, NONE) | value
-        self.values = joined
+            self._use(dict(before))
+            self.statements(body)
+            if not _leaves(body):
+                ends.append(self.values)
+        self._join(ends or [before])
 
-    def _assign(self, target: ast.expr, value: Origins, written: ast.expr | None) -> None:
-        if isinstance(target, ast.Name):
-            self.values[target.id] = value
-            self._named_sink(target.id, written)
-        elif isinstance(target, ast.Attribute):
-            self._module.attributes[target.attr] = value
-            self._named_sink(target.attr, written)
-        elif isinstance(target, ast.Subscript):
-            holder = target.value
-            if isinstance(holder, ast.Name):
-                self.values[holder.id] = self.values.get(holder.id, NONE) | value
-            key = target.slice
-            if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                self._named_sink(key.value, written)
-            if written is not None and is_first_content(target):
-                self._sink(written, "the first message", written.lineno, True)
-        elif isinstance(target, ast.Tuple | ast.List):
-            for one in target.elts:
-                self._assign(one, value, None)
-        elif isinstance(target, ast.Starred):
-            self._assign(target.value, value, None)
+    def _use(self, values: dict[str, Value]) -> None:
+        self.values = self.unit.values = values
 
-    def _changed_in_place(self, call: ast.expr) -> None:
-        """`some.append(x)`, `random.shuffle(some)`, `some.sort()`."""
-        if not isinstance(call, ast.Call):
-            return
-        if self._dotted(call.func) in known.SHUFFLES and call.args:
-            self._add(call.args[0], frozenset([origin_of("random_sample", call)]))
-        elif isinstance(call.func, ast.Attribute):
-            if call.func.attr in ("append", "extend", "add", "insert", "update", "write"):
-                for argument in call.args:
-                    self._add(call.func.value, self.value(argument))
-            elif call.func.attr == "sort" and isinstance(call.func.value, ast.Name):
-                held = self.values.get(call.func.value.id, NONE)
-                self.values[call.func.value.id] = in_one_order(held)
+    def _join(self, ends: list[dict[str, Value]]) -> None:
+        made = dict(ends[0])
+        for end in ends[1:]:
+            for name, value in end.items():
+                held = made.get(name)
+                if held is not value:
+                    made[name] = value if held is None else joined(held, value)
+        self._use(made)
 
-    def _add(self, holder: ast.expr, value: Origins) -> None:
-        if isinstance(holder, ast.Name):
-            self.values[holder.id] = self.values.get(holder.id, NONE) | value
-            if value and known.TOOLS_NAME.search(holder.id):
-                self._flow(value, holder.id, holder.lineno)
+    def _Yield(self, node: ast.Yield) -> Value:
+        value = EMPTY if node.value is None else self.value(node.value)
+        self._yields.append(value)
+        return EMPTY
 
-    # -- expressions -----------------------------------------------------------------------------
-
-    def value(self, node: ast.expr) -> Origins:
-        """What went into an expression; sinks within it are told on the way."""
-        if isinstance(node, ast.Call):
-            return self._call(node)
-        if isinstance(node, ast.Name):
-            return self.values.get(node.id, NONE)
-        if isinstance(node, ast.Attribute):
-            return self._attribute(node)
-        if isinstance(node, ast.Dict):
-            self._message(node)
-            keys = [key for key in node.keys if key is not None]
-            return self._all([*keys, *node.values])
-        if isinstance(node, ast.Set):
-            return self._all(node.elts) | {origin_of(known.A_SET, node)}
-        if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp):
-            return self._comprehended(node)
-        if isinstance(node, ast.Starred):
-            return walked(self.value(node.value))
-        if isinstance(node, ast.FormattedValue):
-            value = walked(self.value(node.value))
-            return coarser(value) if has_coarse_form(node) else value
-        if isinstance(node, ast.Subscript) and is_short_slice(node.slice):
-            return coarser(self.value(node.value))
-        if isinstance(node, ast.BinOp):
-            value = self._all(terms_of(node))
-            return walked(value) if isinstance(node.op, ast.Add | ast.Mod) else value
-        if isinstance(node, ast.Compare | ast.Lambda):
-            return NONE
-        if isinstance(node, ast.IfExp):
-            self.value(node.test)
-            return self._all([node.body, node.orelse])
-        if isinstance(node, ast.NamedExpr):
-            value = self.value(node.value)
-            self._assign(node.target, value, node.value)
-            return value
-        if isinstance(node, ast.Tuple) and len(node.elts) == 2:
-            self._pair(node)
-        return self._all(one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr))
-
-    def _all(self, nodes: Iterable[ast.expr]) -> Origins:
-        found = NONE
-        for node in nodes:
-            found |= self.value(node)
-        return found
-
-    def _attribute(self, node: ast.Attribute) -> Origins:
-        if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
-            return self._module.attributes.get(node.attr, NONE)
+    def _YieldFrom(self, node: ast.YieldFrom) -> Value:
         value = self.value(node.value)
-        if node.attr in ("year", "month", "day", "hour"):
-            return coarser(value)
+        self._yields += value.items if value.items is not None else [value]
         return value
 
-    def _comprehended(
-        self, node: ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp
-    ) -> Origins:
-        from_iterated = NONE
-        for part in node.generators:
-            value = walked(self.value(part.iter))
-            self._assign(part.target, value, None)
-            from_iterated |= value
-        made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-        value = self._all(made) | from_iterated
-        return as_set(value, node) if isinstance(node, ast.SetComp) else value
 
-    def _call(self, node: ast.Call) -> Origins:
-        name = self._dotted(node.func)
-        given = self._all([*node.args, *(word.value for word in node.keywords)])
-        if isinstance(node.func, ast.Attribute) and node.func.attr in known.WALKING_METHODS:
-            given = walked(given)
-        self._arguments(node, name)
-        if name in known.CONSTANT:
-            return NONE
-        if name in known.ORDERING:
-            return in_one_order(given)
-        if name in ("json.dumps", "orjson.dumps", "ujson.dumps", "simplejson.dumps"):
-            return self._dumped(node, given)
-        kind = known.CALLS.get(name)
-        if kind == known.A_SET:
-            return as_set(given, node) if node.args else NONE
-        if name in known.WALKS:
-            given = walked(given)
-        if kind == known.CLOCK and name == "time.strftime":
-            return frozenset([origin_of(kind_of_format(node.args[:1]), node)])
-        if kind == "counter" and name == "builtins.next":
-            return self._next(node, given)
-        if kind is not None:
-            return given | {origin_of(kind, node)}
-        if isinstance(node.func, ast.Attribute):
-            return given | self._method(node, node.func)
-        if isinstance(node.func, ast.Name) and node.func.id in self._module.returned:
-            return given | self._module.returned[node.func.id]
-        return given
-
-    def _next(self, node: ast.Call, given: Origins) -> Origins:
-        """Of a counter, told where it counts; `next` of anything else is what that holds."""
-        rest = frozenset(one for one in given if one.kind != "counter")
-        return rest | {origin_of("counter", node)} if len(rest) < len(given) else given
-
-    def _method(self, node: ast.Call, function: ast.Attribute) -> Origins:
-        held = self.value(function.value)
-        own = isinstance(function.value, ast.Name) and function.value.id in ("self", "cls")
-        if own and function.attr in self._module.returned:
-            return self._module.returned[function.attr]
-        if function.attr in known.METHODS and not node.keywords:
-            return held | {origin_of(known.METHODS[function.attr], node)}
-        if function.attr == "strftime" and kind_of_format(node.args[:1]) == known.COARSE_CLOCK:
-            return coarser(held)
-        if function.attr == "date" and not node.args:
-            return coarser(held)
-        if function.attr == "isoformat" and is_by_the_hour(node):
-            return coarser(held)
-        if function.attr == "replace" and {"minute", "hour"} & {w.arg for w in node.keywords}:
-            return coarser(held)
-        if function.attr in ("count", "index", "startswith", "endswith"):
-            return NONE
-        return held
-
-    def _dumped(self, node: ast.Call, given: Origins) -> Origins:
-        """JSON text: keys in the order of a dict that somebody else made."""
-        words = {word.arg: word.value for word in node.keywords}
-        sort_keys = words.get("sort_keys")
-        if isinstance(sort_keys, ast.Constant) and sort_keys.value:
-            return frozenset(one for one in given if one.kind != "key_order")
-        if "option" in words or None in words or not node.args or is_literal(node.args[0]):
-            return given
-        return given | {origin_of("key_order", node)}
-
-    def _dotted(self, node: ast.expr) -> str:
-        """A name with its imports resolved; "" for what is none."""
-        parts: list[str] = []
-        while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        if not isinstance(node, ast.Name):
-            return ""
-        first = self._module.names.get(node.id)
-        if first is None:
-            first = f"builtins.{node.id}" if not parts and node.id not in self.values else node.id
-        return ".".join([first, *reversed(parts)])
-
-    # -- where prompts are put together ------------------------------------------------------------
-
-    def _named_sink(self, name: str, written: ast.expr | None, is_passed: bool = False) -> None:
-        """is_passed: to a call, which will walk over a set."""
-        if written is None:
-            return
-        if known.SYSTEM_NAME.search(name):
-            self._sink(written, name, written.lineno, True)
-        elif known.TOOLS_NAME.search(name):
-            value = self.value(written)
-            self._flow(walked(value) if is_passed else value, name, written.lineno)
-        elif known.PROMPT_NAME.search(name):
-            self._sink(written, name, written.lineno, False)
-
-    def _sink(self, written: ast.expr, name: str, line: int, is_whole: object) -> None:
-        """is_whole: anything in it stands before shared text (a system prompt); else only what
-        has text behind it."""
-        if is_whole:
-            self._flow(self.value(written), name, line)
-        elif not isinstance(written, ast.Name):
-            for part in not_last(written):
-                self._flow(self.value(part), name, line)
-
-    def _flow(self, value: Origins, name: str, line: int) -> None:
-        for origin in value:
-            if origin.kind == known.A_SET:
-                continue  # nobody has walked over it yet
-            self._module.flows.append(Flow(origin, name, line, self._name))
-
-    def _arguments(self, node: ast.Call, name: str) -> None:
-        words = {word.arg: word.value for word in node.keywords if word.arg}
-        for word, value in words.items():
-            self._named_sink(word, value, is_passed=True)
-        if text_of(words.get("role")) in known.SYSTEM_ROLES and "content" in words:
-            self._sink(words["content"], "the system message", node.lineno, True)
-        if known.SYSTEM_CALLS.search(name):
-            for value in (*node.args[:1], *(words[w] for w in ("content", "text") if w in words)):
-                self._sink(value, name.rpartition(".")[2], node.lineno, True)
-
-    def _message(self, node: ast.Dict) -> None:
-        """A dict that is a message or a request."""
-        pairs = zip(node.keys, node.values, strict=True)
-        words = {text_of(key): value for key, value in pairs if text_of(key) is not None}
-        if text_of(words.get("role")) in known.SYSTEM_ROLES and "content" in words:
-            self._sink(words["content"], "the system message", node.lineno, True)
-        for name in ("system", "instructions", "tools"):
-            if name in words and "role" not in words:
-                self._named_sink(name, words[name])
-
-    def _pair(self, node: ast.Tuple) -> None:
-        """("system", text), as some libraries write a message."""
-        if text_of(node.elts[0]) in known.SYSTEM_ROLES:
-            self._sink(node.elts[1], "the system message", node.lineno, True)
+def _leaves(body: list[ast.stmt]) -> bool:
+    """Whether nothing behind it is reached from it."""
+    return bool(body) and isinstance(body[-1], ast.Return | ast.Raise)

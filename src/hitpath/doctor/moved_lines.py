@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hitpath.doctor.kinds import is_instructions, is_tool_text
 from hitpath.doctor.leaf_change import LeafChange, heading_of, label_of
-from hitpath.doctor.shapes import line_key
+from hitpath.doctor.shapes import KeyedLine
 from hitpath.doctor.textdiff import common_length, equal_runs
 
 if TYPE_CHECKING:
@@ -25,16 +25,14 @@ _MOST_LAST = 8
 _DIGITS = re.compile(r"\d+")
 
 
-class Line(NamedTuple):
-    """A line with its end, and where it begins."""
+class Line(KeyedLine):
+    """A line with its end, and where it begins. Equal by its key."""
 
-    start: int
-    text: str
+    __slots__ = ("start",)
 
-    @property
-    def key(self) -> str:
-        """Equal for lines that differ in numbers and white space only."""
-        return line_key(self.text)
+    def __init__(self, start: int, text: str) -> None:
+        super().__init__(text)
+        self.start = start
 
 
 class Gap(NamedTuple):
@@ -60,7 +58,7 @@ def gaps_of(one: Sequence[Line], other: Sequence[Line]) -> list[Gap]:
     """Every stretch that is not equal, but for numbers and white space."""
     gaps: list[Gap] = []
     last_a = last_b = 0
-    runs = equal_runs([line.key for line in one], [line.key for line in other])
+    runs = equal_runs(one, other)
     for a, b, n in [*runs, (len(one), len(other), 0)]:
         if a > last_a or b > last_b:
             gaps.append(Gap(last_a, a, last_b, b))
@@ -235,9 +233,7 @@ def _with_moves(
 ) -> str:
     """The earlier text with the moved lines behind the lines that they stand behind now."""
     kept = [line for line in one if line.start not in there_moved]
-    runs = equal_runs(
-        [line.key for line in kept], [line.key for line in other if line.key not in moved]
-    )
+    runs = equal_runs(kept, [line for line in other if line.key not in moved])
     at_kept: dict[int, int] = {b + k: a + k for a, b, n in runs for k in range(n)}
     insert: dict[int, list[str]] = {}
     number, last = 0, 0

@@ -21,6 +21,8 @@ _UNITS = re.compile(r"\n|\s\|\s")
 _MARKS = " \t\r-*•\"'|<>"
 _ORDINAL = re.compile(r"^\d{1,3}[.)]\s+")
 _LIST = re.compile(r"([^.;:,]{2,40}:)\s(?:[^.;:,]{1,40},\s?)+$")
+_PARTED = re.compile(r", |; | \| |\w and \w")
+_LAST_NAME = re.compile(r"=[^\s=]{1,60}(\s[\w.-]{1,30}=)$")
 _NAME_WORDS = 3
 _LEAST_UNIT, _MOST_UNIT = 12, 48
 _MOST_COMPARED = 24
@@ -111,9 +113,9 @@ def are_drawn_lists(seen: Sequence[Seen]) -> bool:
     """Whether texts are lists of a few members each, and most members stand in several of them."""
     lists = {text for one in seen for text in (one.told.there, one.told.here) if text.strip()}
     members = [
-        {part.strip(" .") for part in re.split(r", |…", text[:_CUT])}
+        {part.strip(" .") for part in re.split(r", |; | \| | and |…", text[:_CUT])}
         for text in lists
-        if ", " in text
+        if _PARTED.search(text)
     ]
     if len(members) < _LEAST_LISTS or 2 * len(members) < len(lists):
         return False
@@ -138,7 +140,11 @@ def general_path(path: str) -> str:
 
 
 def nearest_words(label: str) -> str:
-    """The words nearest to a value; before them may stand another value."""
+    """The words nearest to a value; before them may stand another value. Of `user=Ann n=` the last
+    name, with the space before it."""
+    named = _LAST_NAME.search(label)
+    if named is not None:
+        return named[1]
     parts = [part for part in _SEPARATOR.split(label) if part.strip()]
     return parts[-1].strip()[-32:] if parts else ""
 

@@ -72,7 +72,7 @@ class Placing:
         except (HitpathError, OverflowError, RecursionError, TypeError, ValueError):
             return None
         frame = (0, 0)
-        if rendered.is_one_text:
+        if rendered.is_one_text and request.is_framed:
             head, tail = self._tokenizer.prompt_frame
             frame = (len(head), len(tail))
         own = symbols[frame[0] : len(symbols) - frame[1]]
@@ -88,7 +88,8 @@ class _Placed:
         self._rendered = rendered
         self._prompt: Prompt = rendered.prompt
         self._ends = ends
-        self._starts = np.concatenate([np.zeros(1, dtype=np.int64), ends])[:-1]
+        starts = np.concatenate([np.zeros(1, dtype=np.int64), ends])[:-1]
+        self._starts = np.minimum(starts, ends - 1)  # a character may be of several tokens
         self._head = head
 
     def comparison(self, found: Comparison, common: int) -> Comparison:
@@ -164,7 +165,10 @@ class _Placed:
     def _change(self, change: Change) -> Change:
         start, stop = self._char(change.start), self._char(change.stop)
         first = self._holding(start)
-        last = self._holding(stop - 1) + 1 if stop > start else first
+        last = first
+        if stop > start:  # behind all tokens of its last character
+            whole = self._head + int(np.searchsorted(self._ends, stop, side="right"))
+            last = max(self._holding(stop - 1) + 1, whole)
         at = self._holding(self._char(change.offset))
         return replace(change, start=first, stop=max(first, last), at=at)
 
@@ -201,15 +205,23 @@ class _Placed:
         a reply that follows, for the request before ended with it."""
         number = self._number(stop)
         parts = self._prompt.parts
-        is_end = 0 < stop == self._prompt.starts[number] and parts[number].form == "glue"
-        if not is_end or parts[number].message == parts[number - 1].message:
+        if not stop or parts[number].form != "glue" or stop == self._prompt.starts[-1]:
             return None
-        begin = self._char(stop)
+        while number and self._are_one_glue(number):
+            number -= 1
+        if not number or parts[number].message == parts[number - 1].message:
+            return None
+        begin = self._border(number)
         if not self._is_reply(parts[number].message):
             return Span(begin, begin)
         last = self._prompt.starts[len(parts) - 1]
         head = self._rendered.text[self._char(last) :]
         return Span(begin, begin + common_length(head, self._rendered.text[begin:]))
+
+    def _are_one_glue(self, number: int) -> bool:
+        """Whether glue goes on from the part before it, in one message."""
+        before, part = self._prompt.parts[number - 1 : number + 1]
+        return before.form == part.form and before.message == part.message
 
     def _is_reply(self, message: int) -> bool:
         """Whether the assistant wrote a message."""

@@ -19,6 +19,7 @@ from typing import Any, Literal
 import msgspec
 
 from hitpath.canonical.tail import HEADER
+from hitpath.doctor.in_row import Steps
 
 Form = Literal["string", "escaped", "json", "glue"]
 TOOLS, SYSTEM, ASSISTANT, GLUE = "tools", "system", "assistant history", "template glue"
@@ -29,7 +30,8 @@ NO_MESSAGE = -1
 class Part:
     """One piece. path: where it stands in the request ("" for glue); message: the number of its
     message, NO_MESSAGE for tools; value: of a subtree, as it was decoded; base: characters of the
-    string at `path` that stand before this piece of it."""
+    string at `path` that stand before this piece of it; steps: where it stands in its plain
+    message."""
 
     path: str
     segment: str
@@ -38,6 +40,7 @@ class Part:
     message: int = NO_MESSAGE
     value: Any = field(default=None, compare=False)
     base: int = 0
+    steps: Steps = field(default=(), compare=False)
 
     @property
     def rendered(self) -> bytes:

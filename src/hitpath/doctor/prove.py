@@ -4,16 +4,20 @@ is. Figures of all fixes together are a replay too, not a sum.
 The gain is computed tokens (prompt less hit) before less after, for a fix may make prompts longer.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hitpath.doctor.advice import NOT_FIXED
 from hitpath.doctor.change import Kind
+from hitpath.doctor.constants import constants_of
 from hitpath.doctor.defects import Defect
 from hitpath.doctor.diagnose import Finding, Requests
-from hitpath.doctor.diagnosis import ALL, Proof, WhatIf
+from hitpath.doctor.diagnosis import ALL, NOT_REACHED, Proof
 from hitpath.doctor.fixed import Fixed, Fixer
+from hitpath.doctor.reach import Cured, Key, cured_by
 from hitpath.doctor.resolve import general_path
+from hitpath.doctor.sample_lines import KIND as SAMPLED
+from hitpath.doctor.sample_lines import sample_lines_of
 from hitpath.doctor.stamps import stamps_of
 from hitpath.doctor.steps import STEPS, Plan, Step
 from hitpath.traces.table import Trace
@@ -71,6 +75,7 @@ class Prover:
         self._findings = findings
         self._replay = replay
         self._computed = before[1] - before[0]
+        self._as_is = Proof(ALL, (), 0, *before)
         self._not_told = 0
         self._known: dict[frozenset[str], Proof | None] = {}
         self._last: tuple[frozenset[str], Fixed] | None = None
@@ -86,21 +91,66 @@ class Prover:
                 reason = NOTHING_KEPT if fix.reasoning else NOTHING_CHANGED
                 why_not.update({kind: reason for kind in fix.kinds if kind in found})
         useful = [fix for fix in useful if alone[fix.name] is not None]
-        cured = [kind for kind in found if any(kind in fix.kinds for fix in useful)]
-        together = self._proof(ALL, cured, useful, spaced) if useful else None
-        if together is None:
+        reached = {fix.name: self._cured(fix, defects, spaced) for fix in useful}
+        for fix in useful:
+            if not _reaches(fix, reached[fix.name]):
+                why_not.update(
+                    {kind: _why_not_reached(kind) for kind in fix.kinds if kind in found}
+                )
+        useful = [fix for fix in useful if _reaches(fix, reached[fix.name])]
+        kept = self._kept(useful, alone, spaced)
+        cured = [kind for kind in found if any(kind in fix.kinds for fix in kept)]
+        together = self._proof(ALL, cured, kept, spaced) if kept else self._as_is
+        if together is None or not useful:
             return Proven((), why_not, self._notes())
-        fixed = self._fixed(useful, spaced)
+        fixed = self._fixed(kept, spaced) if kept else None
         proofs: list[Proof] = []
         for fix in useful:
-            others = [other for other in useful if other is not fix]
-            rest = self._proof("", (), others, spaced) if others else None
-            lost = together.gain_tokens - (0 if rest is None else rest.gain_tokens)
             proof = alone[fix.name]
             assert proof is not None
-            proofs.append(replace(proof, loss_without_tokens=lost))
+            lost = self._lost(fix, kept, together, spaced)
+            its, is_left_out = reached[fix.name], fix not in kept
+            proofs.append(
+                replace(proof, loss_without_tokens=lost, cured=its, is_left_out=is_left_out)
+            )
         proofs.sort(key=lambda one: (-one.gain_tokens, -(one.loss_without_tokens or 0)))
-        return Proven((*proofs, together), why_not, self._notes(), fixed)
+        return Proven((*proofs, together), why_not, (*self._notes(), *_left_out(proofs)), fixed)
+
+    def _lost(self, fix: Fix, kept: Sequence[Fix], together: Proof, spaced: frozenset[str]) -> int:
+        """How much less the kept fixes give without one of them; of another, less than with it."""
+        if fix in kept:
+            rest = self._proof("", (), [other for other in kept if other is not fix], spaced)
+            return together.gain_tokens - (0 if rest is None else rest.gain_tokens)
+        whole = self._proof("", (), [*kept, fix], spaced)
+        return 0 if whole is None else whole.gain_tokens - together.gain_tokens
+
+    def _kept(
+        self, useful: Sequence[Fix], alone: Mapping[str, Proof | None], spaced: frozenset[str]
+    ) -> list[Fix]:
+        """Without the fixes that cost, alone and beside the others: more is computed with them, and
+        a smaller share of it is read. Reasoning that is sent back is worth more than its tokens."""
+        kept = list(useful)
+        worst = {fix.name: proof for fix in useful if (proof := alone[fix.name]) is not None}
+        for fix in sorted(useful, key=lambda one: worst[one.name].gain_tokens):
+            if fix.reasoning or not _is_worse(worst[fix.name], self._as_is):
+                continue
+            rest = [other for other in kept if other is not fix]
+            less = self._proof("", (), rest, spaced) if rest else self._as_is
+            more = self._proof("", (), kept, spaced)
+            if less is not None and more is not None and _is_worse(more, less):
+                kept = rest
+        return kept
+
+    def _cured(
+        self, fix: Fix, defects: Sequence[Defect], spaced: frozenset[str]
+    ) -> Mapping[Key, Cured]:
+        """What it mends of each defect; of what only the ids or a template show nothing is told."""
+        if fix.reasoning or fix.reply_ids:
+            return {}
+        requests = self._fixer.requests
+        plan = whole_plan(self._findings, requests, spaced, [fix])
+        own = [defect for defect in defects if defect.kind in fix.kinds]
+        return cured_by(plan, own, requests, self._findings)
 
     def _proof(
         self, name: str, kinds: Sequence[str], fixes: Sequence[Fix], spaced: frozenset[str]
@@ -140,24 +190,38 @@ class Prover:
             "their text by this tokenizer",
         )
 
-    def clock_choices(self) -> list[WhatIf]:
-        """A clock by the minute, hour or day, or at the end of the prompt as the fix has it."""
-        found: list[WhatIf] = []
-        stamps = stamps_of(self._findings, self._fixer.requests, "clock")
-        for unit in ("minute", "hour", "day", None):
-            plan = Plan(frozenset(("clock", "stamps")), unit, stamps, appends=True)
-            hit, prompt = self._replay(self._fixer.fixed(plan).trace)
-            name = "at the end" if unit is None else f"by the {unit}"
-            gain = self._computed - (prompt - hit)
-            found.append(WhatIf("clock", name, hit / prompt if prompt else 0.0, gain))
-        return found
-
 
 NOTHING_KEPT = (
     "no earlier request or reply of this trace holds what was left out; what a template does by "
     "itself is mended there"
 )
 NOTHING_CHANGED = "no request of this trace changes by the fix that is known"
+
+
+ARRAYS = "arrays mean their order, but for `required`"
+
+
+def _reaches(fix: Fix, cured: Mapping[Key, Cured]) -> bool:
+    """Whether it mends what was found, and not another thing by the way."""
+    return fix.reasoning or fix.reply_ids or any(one.is_some for one in cured.values())
+
+
+def _why_not_reached(kind: str) -> str:
+    return ARRAYS if kind == "array_order" else NOT_REACHED
+
+
+def _is_worse(one: Proof, other: Proof) -> bool:
+    """Whether more is computed, and a smaller share is read from the cache."""
+    rates = [proof.hit_tokens / max(proof.prompt_tokens, 1) for proof in (one, other)]
+    return one.gain_tokens < other.gain_tokens and rates[0] < rates[1]
+
+
+def _left_out(proofs: Sequence[Proof]) -> Iterator[str]:
+    """Fixes that all together are without."""
+    for proof in proofs:
+        if proof.is_left_out:
+            lost = -(proof.loss_without_tokens or 0)
+            yield f"{proof.name} would cost {lost:,} beside the other fixes: left out of them all"
 
 
 def spaced_of(defects: Sequence[Defect]) -> frozenset[str]:
@@ -185,6 +249,8 @@ def whole_plan(
     return Plan(
         steps & frozenset(STEPS),
         stamps=stamps_of(findings, requests, *kinds) if kinds else {},
+        constants=constants_of(findings, requests) if kinds else {},
+        samples=sample_lines_of(findings, requests) if SAMPLED in kinds else {},
         appends=True,
         spaced=spaced,
         reasoning=any(fix.reasoning for fix in fixes),

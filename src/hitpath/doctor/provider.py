@@ -9,10 +9,11 @@ was too old, a breakpoint that nothing readable stands before; else the provider
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from hitpath.core import ABSENT
 from hitpath.doctor.diagnose import Finding, Requests
+from hitpath.doctor.provider_marks import Mark, marks_of
 from hitpath.doctor.provider_rules import ProviderRule, lifetime_of, rule_of
 from hitpath.doctor.relatives import NONE
 from hitpath.doctor.times import seconds_apart
@@ -29,7 +30,7 @@ SENTENCES: dict[Reason, str] = {
     "prefix_broke": "our prefix broke",
     "below_minimum": "the shared prefix is below the minimum length",
     "ttl_passed": "the lifetime of the cache had passed",
-    "no_breakpoint": "no breakpoint (cache_control) in the request",
+    "no_breakpoint": "no breakpoint (cache_control) in the request, or in the one before",
     "breakpoint_missed": "no stored breakpoint within the look-back",
     "provider_missed": "the provider missed, though the prefix was stable and young",
     "read_before": "read what the turn before had sent",
@@ -39,6 +40,8 @@ NO_MODEL = "a model without a name"
 _MOST_NAMED = 3
 _SLACK = 0.05
 _LEAST_SLACK = 160
+_EDGE_TOKENS = 8
+"""The head of the reply that a rendered prompt ends with lies behind its last block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ def provider_view(
             continue
         reason, lost = _reason(trace, requests, finding, rule, *usage)
         reasons[finding.row] = reason
-        tokens[reason] += lost
+        tokens.update({reason: 0, **lost})
     if not reasons and not unknown:
         return None
     counts = dict(Counter(reasons.values()))
@@ -106,6 +109,10 @@ def _usage(trace: Trace, row: int) -> tuple[int, int] | None:
     return None if hit == ABSENT or prompt == ABSENT or prompt <= 0 else (prompt, hit)
 
 
+Lost = dict[Reason, int]
+"""Tokens that might have been read besides, by the reason why they were not."""
+
+
 def _reason(
     trace: Trace,
     requests: Requests,
@@ -113,80 +120,112 @@ def _reason(
     rule: ProviderRule,
     prompt: int,
     read: int,
-) -> tuple[Reason, int]:
-    """(the reason, tokens that might have been read besides)."""
+) -> tuple[Reason, Lost]:
+    """(the reason of the greater part, all that was lost)."""
     row, other = finding.row, finding.relative
     if other == NONE:
-        return "first", 0
+        return "first", {}
     length = max(int(trace.prompt_tokens[row]), 1)
-    relative = int(trace.prompt_tokens[other])
-    per_symbol = prompt / length
-    whole = int(min(relative, length) * per_symbol)
-    shared = int(finding.common * per_symbol)
+    shared = int(finding.common * prompt / length)
     might = shared if finding.same_session or shared >= rule.least else 0
     kinds = {change.kind for change in finding.comparison.changes}
-    if "context_changed" in kinds or _host(requests, row) != _host(requests, other):
-        return "other_model_or_host", max(might - read, 0)
-    if kinds and whole - read > _slack(whole):
-        return "prefix_broke", max(whole - read, 0)
-    if might - read <= _slack(might):
+    is_other = trace.model.of(row) != trace.model.of(other) or "context_changed" in kinds
+    if is_other or _host(requests, row) != _host(requests, other):
+        return "other_model_or_host", {"other_model_or_host": max(might - read, 0)}
+    asked = Asked(prompt, read, might, seconds_apart(trace, row, other))
+    marks = marks_of(requests.of(row)), marks_of(requests.of(other))
+    reason, lost = _judged(asked, *marks, int(trace.prompt_tokens[other]) / length, rule)
+    if kinds:
+        stop = max((stop for _, stop in finding.comparison.kept), default=finding.common)
+        return _broken(int(stop * prompt / length), read, reason, lost)
+    return reason, {reason: lost} if lost else {}
+
+
+def _broken(whole: int, read: int, reason: Reason, lost: int) -> tuple[Reason, Lost]:
+    """Of a prefix that broke, which would have been so long: what stands before the break is judged
+    as any prefix; what stands behind it, the break cost."""
+    stable = lost if reason in ("ttl_passed", "provider_missed") else 0
+    behind = max(whole - read - stable, 0)
+    if behind <= _slack(whole) and not stable:
+        return "read", {}
+    found: Lost = {"prefix_broke": behind}
+    if stable:
+        found[reason] = stable
+    return (reason if stable > behind else "prefix_broke"), found
+
+
+def _judged(
+    asked: "Asked",
+    marks: Sequence[Mark] | None,
+    before: Sequence[Mark] | None,
+    relative: float,
+    rule: ProviderRule,
+) -> tuple[Reason, int]:
+    """Why no more was read of what a request shares with its relative, and how much more it might
+    have been."""
+    lost = asked.shared - asked.read
+    if lost <= _slack(asked.shared):
         return "read", 0
-    if might < rule.least:
-        return "below_minimum", might - read
-    marks = _marks(requests, row, rule) if rule.lookback is not None else None
-    age = seconds_apart(trace, row, other)
-    if age is not None and age > (marks.lifetime_s if marks else rule.lifetime_s):
-        return "ttl_passed", might - read
-    if marks is not None:
-        if not marks.at:
-            return "no_breakpoint", might - read
-        before = _marks(requests, other, rule)
-        if not _reaches(marks, before, rule.lookback or 0):
-            return "breakpoint_missed", might - read
-    return "provider_missed", might - read
+    if asked.shared < rule.least:
+        return "below_minimum", lost
+    if rule.lookback is None or marks is None or before is None:
+        is_old = asked.age_s is not None and asked.age_s > rule.lifetime_s
+        return ("ttl_passed" if is_old else "provider_missed"), lost
+    return _by_breakpoints(asked, marks, before, relative, rule)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request in the provider's tokens: its prompt, what was read of it, and what it shares
+    with its relative; age_s: since that one, None where it is not known."""
+
+    prompt: int
+    read: int
+    shared: int
+    age_s: float | None
+
+
+def _by_breakpoints(
+    asked: Asked,
+    marks: Sequence[Mark],
+    before: Sequence[Mark],
+    relative: float,
+    rule: ProviderRule,
+) -> tuple[Reason, int]:
+    """Of a cache that stores at marks only. before: those of the relative, whose prompt is so many
+    times as long."""
+    lost = asked.shared - asked.read
+    if not marks or not before:
+        return "no_breakpoint", lost
+    stored = {
+        mark.block: (int(mark.end_frac * relative * asked.prompt), lifetime_of(mark.ttl, rule))
+        for mark in before
+    }
+    stored = {
+        block: (end, life)
+        for block, (end, life) in stored.items()
+        if rule.least <= end <= asked.shared + _EDGE_TOKENS
+    }
+    lookback = rule.lookback or 0
+    reached = [
+        entry
+        for block, entry in stored.items()
+        if any(0 <= mark.block - block <= lookback for mark in marks)
+    ]
+    longest = max((end for end, _ in stored.values()), default=asked.shared)
+    if not reached:
+        return "breakpoint_missed", longest - asked.read
+    best, lifetime_s = max(reached)
+    if best - asked.read > _slack(best):
+        is_old = asked.age_s is not None and asked.age_s > lifetime_s
+        return ("ttl_passed" if is_old else "provider_missed"), best - asked.read
+    if longest - best > _slack(longest):
+        return "breakpoint_missed", longest - asked.read
+    return "read", 0
 
 
 def _slack(tokens: int) -> int:
     return max(_LEAST_SLACK, int(_SLACK * tokens))
-
-
-@dataclass(frozen=True, slots=True)
-class _Marks:
-    """Numbers of the blocks that have a breakpoint; the longest lifetime of one."""
-
-    at: tuple[int, ...]
-    lifetime_s: float
-
-
-def _marks(requests: Requests, row: int, rule: ProviderRule) -> _Marks:
-    """The breakpoints of a body, in the order tools, system, messages."""
-    request = requests.of(row)
-    body = request.body if request is not None else None
-    at: list[int] = []
-    lifetime = rule.lifetime_s
-    for number, block in enumerate(_blocks(body if isinstance(body, dict) else {})):
-        mark = block.get("cache_control") if isinstance(block, dict) else None
-        if isinstance(mark, dict):
-            at.append(number)
-            lifetime = max(lifetime, lifetime_of(mark.get("ttl"), rule))
-    return _Marks(tuple(at), lifetime)
-
-
-def _blocks(body: dict[str, Any]) -> list[Any]:
-    blocks: list[Any] = list(body.get("tools") or ())
-    contents = [body.get("system")]
-    contents += [m.get("content") for m in body.get("messages") or () if isinstance(m, dict)]
-    for content in contents:
-        if isinstance(content, list):
-            blocks += content
-        elif content is not None:
-            blocks.append({})
-    return blocks
-
-
-def _reaches(marks: _Marks, before: _Marks, lookback: int) -> bool:
-    """Whether a stored end stands at a breakpoint or so many blocks before it."""
-    return any(0 <= mark - old <= lookback for mark in marks.at for old in before.at)
 
 
 def _host(requests: Requests, row: int) -> object:

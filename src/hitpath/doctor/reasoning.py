@@ -16,6 +16,7 @@ import msgspec
 
 from hitpath.doctor.build_prompt import Said
 from hitpath.doctor.diagnose import Finding, Requests
+from hitpath.doctor.reasoning_items import ReasoningItems, said_of
 from hitpath.doctor.relatives import NONE
 from hitpath.doctor.requests import Request, built_of
 from hitpath.doctor.thoughts import without_thoughts
@@ -37,6 +38,7 @@ class Reasoning:
 
     def __init__(self, requests: Requests, findings: Sequence[Finding]) -> None:
         self._kept: dict[int, dict[int, Message]] = {}
+        self.items = ReasoningItems(requests, findings)
         known: Known = {}
         thread: dict[int, int] = {}
         for finding in findings:
@@ -66,6 +68,10 @@ class Reasoning:
 
     def request(self, row: int, request: Request) -> Request:
         """The request with its reasoning."""
+        items = self.items.input(row, request)
+        if items is not None:
+            built = built_of(said_of(request, items), request.tools)
+            return replace(request, prompt=built.prompt, said=built.said)
         found = self._kept.get(row)
         if not found:
             return request

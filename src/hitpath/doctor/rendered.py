@@ -9,6 +9,7 @@ Places are characters of the rendered text.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from hitpath.doctor.textdiff import common_length
 from hitpath.text.tokenizer import TextTokenizer
 
 _FIRST = 0xF0000
+_MOST_AROUND = 4
 _PRIVATE = re.compile("[\U000f0000-\U0010fffd]")
 _MOST_POINTS = 0x1FFFD
 _MOST_RENDERINGS, _LEAST_RENDERINGS, _MOST_RENDERED_CHARS = 48, 4, 20_000_000
@@ -70,7 +72,7 @@ class Rendered:
         if self.is_one_text:
             return self.prompt.parts[number].base + char
         if not self._is_string(number):
-            return self._json_of(number).place(char)
+            return self.json_of(number).place(char)
         if (number, char) not in self._points:
             self._find([(number, char)])
         return self._points[number, char]
@@ -82,7 +84,7 @@ class Rendered:
         if self.is_one_text or self._is_string(number):
             end = self.place(number, len(part.text))
         else:
-            found = self._json_of(number).found
+            found = self.json_of(number).found
             end = max((one.end for one in found), default=None)
             start = min((one.at for one in found), default=None)
         return None if start is None or end is None or end <= start else Span(start, end)
@@ -102,23 +104,24 @@ class Rendered:
         return self.prompt.parts[number].form in ("string", "escaped")
 
     def _around(self, number: int) -> list[Point]:
-        """The end of the string before a piece of JSON and the beginning of the one behind it:
-        between them it stands. None for tools, which every template has elsewhere."""
+        """The ends of the strings before a piece of JSON and the beginnings of those behind it, the
+        nearest first: between them it stands. A few, for a template may leave some out. None for
+        tools, which every template has elsewhere."""
         parts = self.prompt.parts
         if parts[number].segment == TOOLS:
             return []
-        before = range(number - 1, -1, -1)
-        behind = range(number + 1, len(parts))
-        one = next((n for n in before if self._is_string(n) and parts[n].text.strip()), None)
-        other = next((n for n in behind if self._is_string(n) and parts[n].text.strip()), None)
-        found: list[Point] = [] if one is None else [(one, len(parts[one].text))]
-        return found if other is None else [*found, (other, 0)]
+        told = [n for n, part in enumerate(parts) if self._is_string(n) and part.text.strip()]
+        at = bisect_left(told, number)
+        before, behind = told[max(0, at - _MOST_AROUND) : at], told[at : at + _MOST_AROUND]
+        return [*((n, len(parts[n].text)) for n in reversed(before)), *((n, 0) for n in behind)]
 
-    def _json_of(self, number: int) -> JsonPlaces:
+    def json_of(self, number: int) -> JsonPlaces:
+        """Where the pieces of a part that is JSON stand."""
         known = self._json.get(number)
         if known is None:
-            bounds = {point[1] > 0: self.place(*point) for point in self._around(number)}
-            begin, end = bounds.get(True) or 0, bounds.get(False) or len(self.text)
+            around = [(n, self.place(n, char)) for n, char in self._around(number)]
+            begin = next((at for n, at in around if n < number and at is not None), 0)
+            end = next((at for n, at in around if n > number and at is not None), len(self.text))
             begin, end = (begin, end) if begin <= end else (0, len(self.text))
             value = self.prompt.parts[number].value
             known = self._json[number] = JsonPlaces(value, self.text, begin, end)

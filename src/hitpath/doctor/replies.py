@@ -29,6 +29,10 @@ OTHER_IDS = (
     "the request goes on from the one before, its ids do not: the template writes it otherwise"
 )
 _SHOWN = 200
+_TELLING = 24
+"""Characters by which the beginning of a text is known."""
+REASONING = "reasoning"
+LEFT_OUT = "reasoning was left out"
 _MARKS = re.compile("[\ufdd0\ufdd1]")
 """By which control tokens are told from text (text/mistral.py)."""
 _BROKEN = "\ufffd"
@@ -38,7 +42,12 @@ _BROKEN = "\ufffd"
 def reply_changes(there: Request, here: Prompt) -> Iterator[Change]:
     """How the history has another reply than the one that was given. `here` goes on from there."""
     number = len(there.prompt.messages)
-    if len(there.replies) != 1 or number >= len(here.messages) or here.is_flat:
+    if not there.replies or number >= len(here.messages) or here.is_flat:
+        return
+    if there.replies[0].get("role") == REASONING:
+        yield from _item_left_out(there, here, number)
+        return
+    if len(there.replies) != 1:
         return
     new = here.messages[number]
     if new.role != "assistant":
@@ -50,6 +59,23 @@ def reply_changes(there: Request, here: Prompt) -> Iterator[Change]:
         return
     for change in message_changes(made, old, here, new):
         yield replace(change, segment=ASSISTANT)
+
+
+def _item_left_out(there: Request, here: Prompt, number: int) -> Iterator[Change]:
+    """An item of reasoning (responses API) that was given before the reply and is not sent back,
+    though what was said behind it is."""
+    spoken = [reply for reply in there.replies if reply.get("role") != REASONING]
+    new = here.messages[number]
+    if not spoken or new.role == REASONING:
+        return
+    made = PromptBuilder().prompt([Said(there.replies[0], new.path), Said(spoken[0], new.path)])
+    thought, said = made.messages
+    if said.key != new.key:
+        return
+    start = here.starts[new.begin]
+    text = made.text_of(thought)
+    yield Change("template_flip", new.path, ASSISTANT, 0, start, start, text[:_SHOWN], "", "",
+                 LEFT_OUT)  # fmt: skip
 
 
 def _as_sent(reply: dict[str, Any]) -> dict[str, Any]:
@@ -100,6 +126,18 @@ def same_text_change(ids: Ids, decode: Decode) -> Change | None:
     merged = any(_merges_at(seam - ids.common, there, here, decode) for seam in seams)
     found = _change("seam_merge" if merged else "retokenised", ids, old, new)
     return replace(found, stop=_end_of_same_text(ids, decode))
+
+
+def in_text(change: Change, own: Symbols, prompt: Prompt, decode: Decode) -> Change:
+    """A difference of ids at its character, where the request is one text; `tokens` is no part of
+    such a row. Unchanged where the ids before it do not say that text's beginning."""
+    path = next((part.path for part in prompt.parts if part.path), "")
+    text = prompt.rendered.decode("utf-8", "replace")
+    before = decode(own[: change.start].tolist()).rstrip(_BROKEN)
+    begin = before.find(text[:_TELLING])  # behind what a tokenizer puts in front
+    if not prompt.is_flat or not path or begin < 0 or not text.startswith(before[begin:]):
+        return change
+    return replace(change, json_path=path, char_offset=len(before) - begin)
 
 
 def _end_of_same_text(ids: Ids, decode: Decode) -> int:

@@ -1,30 +1,17 @@
-"""From a row of a trace to its prompt with structure, format by format.
+"""Requests with structure, and those of formats whose rows are requests or hold a whole body."""
 
-The shapes are those that the readers in `traces` take; a row that is of none of them, or that
-renders to another text than its reader made, is a flat text.
-"""
-
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from hitpath.core import InputError
 from hitpath.doctor.build_prompt import PromptBuilder, Said
 from hitpath.doctor.flat import flat_prompt
+from hitpath.doctor.in_row import InRow
 from hitpath.doctor.prompt import Prompt
-from hitpath.traces import (
-    hitpath_jsonl,
-    lmcache_agent,
-    openai_requests,
-    otel_genai,
-    sharegpt,
-)
-from hitpath.traces.otel_messages import call_of
-from hitpath.traces.otel_older import older_call_of
-from hitpath.traces.otel_spans import decode_span, spans_of
+from hitpath.traces import hitpath_jsonl, lmcache_agent, sharegpt
+from hitpath.traces.mapping import Mapping
 from hitpath.traces.request_bodies import Response, replies_of
 
 _WRAPPERS = ("body", "request", "params")
@@ -34,9 +21,10 @@ _ROLES = {"human": "user", "gpt": "assistant", "chatgpt": "assistant"}
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A row as it was sent. body: the request, raw: its text in the file; replies: messages of the
-    answer, where the row has it; host: what the answer says of who gave it; said, tools: what the
-    prompt was built of, empty for one text."""
+    """A row as it was sent. body: the request, raw: its text in the file, in which in_row leads;
+    replies: messages of the answer, where the row has it; host: what the answer says of who gave
+    it; said, tools: what the prompt was built of, empty for one text; is_framed: whether such a
+    text gets the tokenizer's frame (bos, eos); items: the answer's output in the responses API."""
 
     prompt: Prompt
     body: Any = None
@@ -45,6 +33,23 @@ class Request:
     host: str | None = None
     said: tuple[Said, ...] = ()
     tools: tuple[tuple[str, Any], ...] = ()
+    in_row: InRow = field(default_factory=InRow)
+    is_framed: bool = True
+    items: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a file. id: of the request in it; in_bytes: whether its trace counts in bytes;
+    mapping: what `--map` says of its fields."""
+
+    text: bytes
+    id: str
+    in_bytes: bool = True
+    mapping: Mapping = field(default_factory=Mapping)
+
+
+Reader = Callable[[Row], Request | None]
 
 
 def built_of(said: Sequence[Said], tools: Sequence[tuple[str, Any]] = (), **known: Any) -> Request:
@@ -53,33 +58,34 @@ def built_of(said: Sequence[Said], tools: Sequence[tuple[str, Any]] = (), **know
     return Request(prompt, said=tuple(said), tools=tuple(tools), **known)
 
 
-def request_of(format_name: str, row: bytes, row_id: str) -> Request | None:
-    """The request of a row; None where the shape is not one that is known here."""
-    read = _READERS.get(format_name, _any_body)
-    try:
-        return read(row, row_id)
-    except (msgspec.MsgspecError, RecursionError, UnicodeError, InputError):
-        return None
-    except (AttributeError, KeyError, TypeError, ValueError, IndexError):
-        return None  # of another shape than its format has: nothing is known of its structure
+def flat_request(text: str, path: str, **known: Any) -> Request:
+    """A prompt of one string."""
+    return Request(flat_prompt(text, path), **known)
 
 
-def _any_body(row: bytes, row_id: str) -> Request | None:
+def any_body(row: Row) -> Request | None:
     """A request body, or what holds one."""
-    value = msgspec.json.decode(row)
+    value = msgspec.json.decode(row.text)
     if not isinstance(value, dict):
         return None
-    raw, body = row, value
+    raw, body = row.text, value
     if not any(name in value for name in _OWN):
         name = next((n for n in _WRAPPERS if isinstance(value.get(n), dict)), None)
         if name is None:
             return None
-        body, raw = value[name], raw_member(row, name)
+        body, raw = value[name], raw_member(row.text, name)
     response = value.get("response")
-    replies, host = _replies(response), _host(response)
-    chat = _chat(body, body=body, raw=raw, replies=replies, host=host)
+    known = {"replies": _replies(response), "host": host_of(response), "raw": raw}
+    known["items"] = _items(response)
+    return request_of_body(body, **known)
+
+
+def request_of_body(body: dict[str, Any], **known: Any) -> Request | None:
+    """A body: a chat, or a completion prompt."""
+    chat = _chat(body, body=body, **known)
     if chat is None and isinstance(body.get("prompt"), str):
-        return Request(flat_prompt(body["prompt"], "prompt"), body, raw, replies, host)
+        framed = body.get("add_special_tokens") is not False
+        return flat_request(body["prompt"], "prompt", body=body, is_framed=framed, **known)
     return chat
 
 
@@ -96,7 +102,7 @@ def _chat(of: dict[str, Any], **known: Any) -> Request | None:
     elif isinstance(told, str):
         said.append(Said({"role": "user", "content": told}, "input", "input"))
     elif isinstance(told, list):
-        said += [Said(_item(item), f"input[{i}]") for i, item in enumerate(told)]
+        said += [Said(item_as_message(item), f"input[{i}]") for i, item in enumerate(told)]
     else:
         return None
     tools = [
@@ -115,7 +121,8 @@ def _top_path(content: Any, name: str) -> str:
     return name
 
 
-def _item(item: dict[str, Any]) -> dict[str, Any]:
+def item_as_message(item: dict[str, Any]) -> dict[str, Any]:
+    """An item of the responses API as a message."""
     rest = {key: v for key, v in item.items() if key not in ("role", "type", "id", "status")}
     return {"role": item.get("role") or item.get("type") or "", **rest}
 
@@ -131,7 +138,15 @@ def _replies(response: Any) -> tuple[dict[str, Any], ...]:
     return tuple({"role": "assistant", **reply} for reply in replies_of(told))
 
 
-def _host(response: Any) -> str | None:
+def _items(response: Any) -> tuple[dict[str, Any], ...]:
+    """The output of the responses API, as it was told."""
+    while isinstance(response, dict) and isinstance(response.get("body"), dict):
+        response = response["body"]
+    told = response.get("output") if isinstance(response, dict) else None
+    return tuple(i for i in told if isinstance(i, dict)) if isinstance(told, list) else ()
+
+
+def host_of(response: Any) -> str | None:
     """OpenRouter's `provider`, OpenAI's `system_fingerprint`."""
     while isinstance(response, dict):
         told = [response.get(name) for name in ("provider", "system_fingerprint")]
@@ -141,30 +156,35 @@ def _host(response: Any) -> str | None:
     return None
 
 
-def _own(row: bytes, row_id: str) -> Request | None:
+def own_row(row: Row) -> Request | None:
     """hitpath's JSONL."""
-    value = msgspec.json.decode(row)
+    return own_request(msgspec.json.decode(row.text), raw=row.text)
+
+
+def own_request(value: dict[str, Any], **known: Any) -> Request | None:
+    """The fields of such a row."""
     reply = value.get("reply")
     replies = ({"role": "assistant", "content": reply},) if isinstance(reply, str) else ()
     if isinstance(value.get("messages"), list):
         own = {name: value.get(name) for name in ("messages", "tools")}
-        return _chat(own, body=value, raw=row, replies=replies)
+        return _chat(own, body=value, replies=replies, **known)
     if isinstance(value.get("prompt"), str):
-        return Request(flat_prompt(value["prompt"], "prompt"), value, row, replies)
+        return flat_request(value["prompt"], "prompt", body=value, replies=replies, **known)
     return None
 
 
-def _lmcache(row: bytes, row_id: str) -> Request:
-    value = msgspec.json.decode(row)
+def lmcache_row(row: Row) -> Request:
+    """LMCache's agent traces."""
+    value = msgspec.json.decode(row.text)
     output = value.get("output")
     replies = ({"role": "assistant", "content": output},) if output else ()
-    return Request(flat_prompt(value["input"], "input"), value, row, replies)
+    return flat_request(value["input"], "input", body=value, raw=row.text, replies=replies)
 
 
-def _sharegpt(row: bytes, row_id: str) -> Request:
+def sharegpt_row(row: Row) -> Request:
     """The turns before the answer whose number ends the row's id."""
-    value = msgspec.json.decode(row)
-    at = int(row_id.rpartition("/")[2].partition("#")[0])
+    value = msgspec.json.decode(row.text)
+    at = number_in(row.id)
     turns = value["conversations"]
     said = [
         Said(
@@ -175,45 +195,20 @@ def _sharegpt(row: bytes, row_id: str) -> Request:
         for i, turn in enumerate(turns[:at])
     ]
     replies = ({"role": "assistant", "content": turns[at]["value"]},)
-    return built_of(said, body=value, raw=row, replies=replies)
+    return built_of(said, body=value, raw=row.text, replies=replies)
 
 
-def _otel(row: bytes, row_id: str) -> Request | None:
-    """The span of the row's id among those of a document."""
-    for path, raw, decoded in spans_of(row, ""):
-        span = decode_span(raw, path, "", decoded)
-        names = (span.span_id, f"{span.trace_id}/{span.span_id}")
-        if row_id in names:
-            call = call_of(span) or older_call_of(span)
-            if call is None:
-                return None
-            if call.text is not None:
-                return Request(flat_prompt(call.text, call.names[0]), None, raw)
-            said = list(map(Said, call.messages, call.names))
-            tools = [(f"gen_ai.tool.definitions[{i}]", t) for i, t in enumerate(call.tools)]
-            replies = tuple(call.replies[:1])
-            return built_of(said, tools, raw=raw, replies=replies)
-    return None
+def number_in(row_id: str) -> int:
+    """The number of a request within its row, which ends its id: `run/3`, `run/3#2`."""
+    return int(row_id.rpartition("/")[2].partition("#")[0])
 
 
-_READERS: dict[str, Callable[[bytes, str], Request | None]] = {
-    openai_requests.NAME: _any_body,
-    hitpath_jsonl.NAME: _own,
-    lmcache_agent.NAME: _lmcache,
-    sharegpt.NAME: _sharegpt,
-    otel_genai.NAME: _otel,
+OWN_READERS: dict[str, Reader] = {
+    hitpath_jsonl.NAME: own_row,
+    lmcache_agent.NAME: lmcache_row,
+    sharegpt.NAME: sharegpt_row,
 }
-
-
-def path_steps(path: str) -> list[str | int]:
-    """The keys and indexes of a JSON path."""
-    steps: list[str | int] = []
-    for index, name, quoted in _STEP.findall(path):
-        steps.append(int(index) if index else name or msgspec.json.decode(quoted))
-    return steps
-
-
-_STEP = re.compile(r"\[(\d+)\]|\.?([^.\[\]]+)|\[(\"(?:[^\"\\]|\\.)*\")\]")
+"""Of formats whose rows are requests."""
 
 
 def raw_member(text: bytes, step: str | int) -> bytes:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from hitpath.canonical.id_shapes import is_random
 from hitpath.doctor.change import OPEN, Change, Kind
 from hitpath.doctor.diagnose import Finding
+from hitpath.doctor.one_place import of_one_place
 from hitpath.doctor.open_groups import (
     Place,
     Seen,
@@ -34,14 +35,19 @@ __all__ = ["general_path", "nearest_words", "resolve"]
 
 _NUMBER = re.compile(r"0x[0-9A-Fa-f]+|\d+(?:[.,]\d+)*")
 _ENDED = re.compile(r"\w \w.*[.?!]\s*$")
+_OWN_NAME = re.compile(r"\s[\w.-]+=")
+_LINE_ENDED = re.compile(r"\w \w[^\n]{0,400}[.?!][\"'”»)]?\s*(?:\n|$)")
 _NAMED = re.compile(rf"{USER.pattern}[\"']?\s?[:=]")
 _PERSON = re.compile(r"[A-ZÀ-Þ][\w'-]+(?: [A-ZÀ-Þ][\w'-]+){1,3}")
 _SENTENCE_END = re.compile(r"[.!?]\s")
-_ANSWERED = re.compile(r"(?i)(?<![a-z])(?:assistant|answer|ai|bot|output|a)\s?[:>]")
+_ANSWERED = re.compile(
+    r"(?i)(?<![a-z])(?:assistant|answer|ai|bot|output|reply|response|you|agent|assistent|asistente|助手|回答|"
+    r"antwort|a)\s?[:>]"
+)
 _OFTEN, _RARELY = 0.3, 0.2
 _SMALL_STEP, _LOOKED_AT = 16, 32
 _SHORT = 200
-_NAME_WORDS, _NAMING_WORDS, _DRAWN = 3, 4, 3
+_NAME_WORDS, _NAMING_WORDS, _HEADING_WORDS, _DRAWN = 3, 4, 6, 3
 _MOST_KNOWN = 64
 """Changes of one request beside which others are looked for."""
 _NEAR, _CLOSE, _BESIDE, _TELLING, _LEAST_LABEL = 400, 100, 40, 2, 4
@@ -99,10 +105,27 @@ def resolve(findings: Sequence[Finding]) -> list[Finding]:
             samples[group.place].add(group.seen)
         if kind == "per_user_field":
             users[group.place].update(one.told.label for one in group.seen)
+    shuffled = _shuffled(findings, samples)
     for number, finding in enumerate(findings):
-        decided.update(_of_samples(finding, number, samples, decided))
+        decided.update(_of_samples(finding, number, samples, decided, shuffled))
         decided.update(_of_users(finding, number, users, decided))
+    decided.update(of_one_place(findings, decided))
     return [_with_kinds(finding, number, decided) for number, finding in enumerate(findings)]
+
+
+def _shuffled(findings: Sequence[Finding], samples: dict[Place, "_Sample"]) -> set[Place]:
+    """Places of samples where most changes only put the same lines in another order: there a new
+    order is told as one."""
+    counts: dict[Place, list[int]] = defaultdict(lambda: [0, 0])
+    for finding in findings:
+        seen: dict[Place, bool] = {}
+        for change in finding.comparison.changes:
+            place = (finding.application, general_path(change.json_path))
+            if place in samples:
+                seen[place] = seen.get(place, False) or change.kind == "?words"
+        for place, is_drawn in seen.items():
+            counts[place][is_drawn] += 1
+    return {place for place, (moved, drawn) in counts.items() if moved > drawn}
 
 
 def _of_samples(
@@ -110,6 +133,7 @@ def _of_samples(
     number: int,
     samples: dict[Place, _Sample],
     decided: dict[tuple[int, int], Kind],
+    shuffled: set[Place],
 ) -> Iterator[tuple[tuple[int, int], Kind]]:
     """Where lines are sampled: some are drawn again in another order, and some are seen once only,
     written like the others or beside them."""
@@ -118,11 +142,12 @@ def _of_samples(
         change for at, change in enumerate(changes) if decided.get((number, at)) == "random_sample"
     ][:_MOST_KNOWN]
     for at, change in enumerate(changes):
-        sample = samples.get((finding.application, general_path(change.json_path)))
+        place = (finding.application, general_path(change.json_path))
+        sample = samples.get(place)
         if sample is None:
             continue
         if change.kind in ("moved_block", "array_order"):
-            if not sample.units.isdisjoint(units_of(change)):
+            if place not in shuffled and not sample.units.isdisjoint(units_of(change)):
                 yield (number, at), "random_sample"
         elif change.kind == "?words":
             if sample.may_hold(change) or any(_is_beside(change, one) for one in drawn):
@@ -215,9 +240,14 @@ def _decide(kind: Kind, seen: list[Seen], pairs: _Pairs) -> Kind:
             return of_values
         if of_values in OPEN:
             kind, seen = of_values, seen if of_values == "?words" else others
+    if seen[0].told.segment == TOOLS and _SCHEMA.search(seen[0].told.json_path):
+        return "tool_set"
     if kind == "?id":
         return _id(seen, pairs)
     if kind == "?number":
+        told = seen[0].told
+        if told.segment == TOOLS and _RELEASE.search(told.label[-16:]) and "." in told.here:
+            return "tool_set"
         return _number(seen, pairs)
     return _words(seen, pairs)
 
@@ -235,7 +265,11 @@ def _labelled(words: re.Pattern[str], seen: list[Seen]) -> bool:
     """By the words right before the value, else by the name that begins its line."""
     told = seen[0].told
     name, colon, _ = told.heading.partition(":")
-    name = name if len(name.split()) <= _NAMING_WORDS else ""
+    name = name if len(name.split()) <= (_HEADING_WORDS if colon else _NAMING_WORDS) else ""
+    if _OWN_NAME.fullmatch(_field(told)):  # of a line with several fields
+        return bool(words.search(_field(told)))
+    if colon and SAMPLE.search(name) and not USER.search(name):  # `Examples:` over a list
+        return bool(words.search(name))
     for text in (_field(told), name if colon else ""):
         if USER.search(text) or SAMPLE.search(text) or COUNTED.search(text):
             return bool(words.search(text))
@@ -281,9 +315,27 @@ def _number(seen: list[Seen], pairs: _Pairs) -> Kind:
         return "per_user_field"
     if one_way and (len(steps) >= 3 or all(abs(step) <= _SMALL_STEP for step in steps)):
         return "counter"
+    if _counts_anew(seen) or all(_ORDINAL.search(one.told.here) for one in seen):
+        return "counter"
     if _labelled(USER, seen) and not _within(seen):
         return "per_user_field"
     return "random_sample"
+
+
+def _counts_anew(seen: list[Seen]) -> bool:
+    """Whether a number rises by small steps as a dialogue goes on, and begins again with each."""
+    within = [one.told for one in seen if one.same_session]
+    steps = [step for told in within or (one.told for one in seen)
+             if (step := _step(told)) is not None]  # fmt: skip
+    small = [step for step in steps if 0 < step <= _SMALL_STEP]
+    needed = _MOSTLY_WITHIN if within else _MOSTLY
+    return len(small) >= _DRAWN and len(small) >= needed * len(steps)
+
+
+_SCHEMA = re.compile(r"\.(?:enum|required|type)\[\d+\]$|\.(?:const|default|type)$")
+"""Strings of a tool that a schema holds, and no description does."""
+_MOSTLY_WITHIN, _MOSTLY = 0.9, 0.6
+_ORDINAL = re.compile(r"(?<![a-z])\d{1,6}(?:st|nd|rd|th|ème)\s*$")
 
 
 def _step(change: Change) -> float | None:
@@ -307,8 +359,15 @@ def _value(number: str) -> float:
 
 def _words(seen: list[Seen], pairs: _Pairs) -> Kind:
     edited: Kind = "tool_set" if seen[0].told.segment == TOOLS else "edited_message"
+    if edited == "tool_set" and all(_tells_a_version(one.told) for one in seen):
+        return edited
     values = {text for one in seen for text in (one.told.there, one.told.here) if text.strip()}
+    is_one_text = len({re.sub(r"\d+", "0", text) for text in values}) == 1
+    if edited == "tool_set" and is_one_text and all(is_one_sided(one.told) for one in seen):
+        return edited  # one sentence that comes and goes
     is_user = _labelled(USER, seen) and not _are_turns(seen, values)
+    if _came_for_good(seen) and not _labelled(SAMPLE, seen):
+        return edited
     if len(values) > 1 and all(is_one_sided(one.told) for one in seen):
         if _labelled(SAMPLE, seen):
             return "random_sample"
@@ -325,13 +384,15 @@ def _words(seen: list[Seen], pairs: _Pairs) -> Kind:
     if within > 0.1 * pairs.within and within:
         return edited
     between = len(seen) - within
+    if _field(seen[0].told).endswith(":") and _are_lists(values) and not is_user:
+        return "random_sample"
     may_be_user = is_field or (is_user and any(map(_is_name, values)))
     may_be_user = may_be_user or all(_PERSON.fullmatch(text.strip()) for text in values)
     if between <= _RARELY * pairs.between and pairs.between >= 5 and not may_be_user:
         return edited
     if within and _are_said(seen, values):
         return "random_sample"
-    is_once = len(seen) == 1 and pairs.between > 1
+    is_once = len(seen) == 1 and pairs.between > 1 and not may_be_user
     is_once = is_once or (len(values) <= 2 and not any(map(_is_name, values)))
     if is_once and not is_user and between:
         return edited
@@ -339,6 +400,36 @@ def _words(seen: list[Seen], pairs: _Pairs) -> Kind:
         return "per_user_field"
     is_long = any("\n" in one.told.here.strip() or len(one.told.here) >= _SHORT for one in seen)
     return "random_sample" if is_long else "per_user_field"
+
+
+def _came_for_good(seen: list[Seen]) -> bool:
+    """Whether one text came, or went, and never turned back."""
+    sides = {(one.told.there.strip(), one.told.here.strip()) for one in seen}
+    return len(sides) == 1 and all(is_one_sided(one.told) for one in seen)
+
+
+def _tells_a_version(told: Change) -> bool:
+    """Whether words of a tool came or went that speak of its release."""
+    return is_one_sided(told) and bool(_VERSION.search(told.there + told.here))
+
+
+def _are_lists(values: set[str]) -> bool:
+    """Whether several texts stood there, most of them with more than one member."""
+    lists = sum(bool(_MEMBERS.search(text)) for text in values)
+    are_all = len(values) > 1 and lists == len(values)  # no member of one is in the other
+    return are_all or (len(values) > _DRAWN and 2 * lists > len(values))
+
+
+_MEMBERS = re.compile(
+    r"^[^(\n]*(?:\w\s(?:and|und|et|y|e)\s\w|;\s|…|[^,]{2},\s[^,]{2,40},\s)[^(\n]*$"
+)
+"""Not `Haddad, Chloe (free)`, which is one."""
+
+
+_RELEASE = re.compile(r"(?i)(?<![a-z])(?:release|version|since|v)\s?$")
+_VERSION = re.compile(
+    r"(?i)(?<![a-z])(?:release|version|since|as of|v)\s?\d{1,3}(?:\.\d{1,4}){1,3}"
+)
 
 
 def _is_one_edit(seen: list[Seen]) -> bool:
@@ -359,7 +450,8 @@ def _is_drawn(seen: list[Seen], values: set[str], pairs: _Pairs) -> bool:
     if not _are_said(seen, values) or len(seen) < _DRAWN:
         return False
     if not within and pairs.within >= _DRAWN:  # it stays in a session, as a user's words do
-        return num_returned(seen) > 1
+        num_ended = sum(bool(_LINE_ENDED.search(text)) for text in values)
+        return num_returned(seen) > 1 and 2 * num_ended > len(values)
     num_named = sum(bool(_NAMED.search(x)) and not _ANSWERED.search(x) for x in values)
     if not within and 2 * num_named >= len(values):
         return False

@@ -6,10 +6,13 @@ import numpy as np
 
 from hitpath.doctor.flat import flat_prompt
 from hitpath.doctor.kept import KeptRows
-from hitpath.doctor.requests import Request, request_of
+from hitpath.doctor.request_rows import AS_THEY_ARE, request_of
+from hitpath.doctor.requests import Request
 from hitpath.traces.table import Symbols, Trace
 
 _MOST_REQUESTS = 64
+TOKENS = "tokens"
+"""The path of what only the ids of a prompt tell."""
 
 
 class Requests:
@@ -47,10 +50,20 @@ class Requests:
             self._known.move_to_end(row)
         return found
 
+    def path(self, row: int, json_path: str) -> str:
+        """Where a place in a request stands in its row of the file."""
+        if json_path in ("", TOKENS) or self._trace.format in AS_THEY_ARE:
+            return json_path
+        request = self.of(row)
+        return json_path if request is None else request.in_row.path(json_path)
+
     def _made(self, row: int) -> Request | None:
         trace = self._trace
         text = self._kept.text(trace.places[row]) if trace.places else None
-        request = None if text is None else request_of(trace.format, text, trace.ids[row])
+        request = None
+        if text is not None:
+            name, mapping = trace.ids[row], self._kept.mapping
+            request = request_of(trace.format, text, name, trace.has_text, mapping)
         if not trace.has_text:
             return request
         rendered = self.symbols(row).tobytes()

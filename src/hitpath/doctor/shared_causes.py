@@ -15,35 +15,42 @@ _LEAST_REQUESTS = 4
 _LEAST_SHARE = 0.5
 _UNITS_S = {"midnight": 86_400, "the hour": 3_600}
 _LEAST_SESSIONS = 3
+_SLACK_TOKENS = 64
 _NEAR_S = 900
 
 
-def constant_floors(trace: Trace, reused: Ints, defects: Sequence[Defect]) -> list[SharedCause]:
+def constant_floors(
+    trace: Trace, reused: Ints, lost: Ints, defects: Sequence[Defect]
+) -> list[SharedCause]:
     """One count of reused tokens, again and again, while prompts grow. reused: tokens of each
-    request that were reused, ABSENT where that is not known."""
+    request that were reused, ABSENT where that is not known; lost: those
+    that were there before and were not reused."""
     found: list[SharedCause] = []
     known = np.flatnonzero(reused > 0)
     counts = Counter(reused[known].tolist())
     for tokens, count in counts.most_common(3):
         rows = known[reused[known] == tokens]
+        if np.count_nonzero(lost[rows]) < _LEAST_SHARE * count:
+            continue  # what is new begins there, and nothing broke
         lengths = trace.prompt_tokens[rows]
         grows = len(np.unique(lengths)) >= min(count, _LEAST_REQUESTS)
         if count < _LEAST_REQUESTS or count < _LEAST_SHARE * len(known) or not grows:
             continue
-        lost = int((lengths - tokens).sum())
-        number = _cause_at(rows, defects)
+        number = _cause_at(trace, rows, tokens, defects)
         text = (
             f"{count:,} of {len(known):,} requests reuse exactly {tokens:,}, whatever their length"
         )
-        found.append(SharedCause("floor", text, int(count), lost, number))
+        found.append(SharedCause("floor", text, int(count), int(lost[rows].sum()), number))
     return found
 
 
-def _cause_at(rows: Ints, defects: Sequence[Defect]) -> int | None:
-    """The number of the defect that most of these requests have."""
+def _cause_at(trace: Trace, rows: Ints, floor: int, defects: Sequence[Defect]) -> int | None:
+    """The number of the defect that most of these requests have, and that stands at the floor: what
+    was reused behind a defect was not ended by it."""
     wanted = set(rows.tolist())
     for number, defect in enumerate(defects):
-        if len(wanted & set(defect.rows)) >= _LEAST_SHARE * len(wanted):
+        is_behind = trace.identity != "text" and defect.token_offset + _SLACK_TOKENS < floor
+        if not is_behind and len(wanted & set(defect.rows)) >= _LEAST_SHARE * len(wanted):
             return number
     return None
 

@@ -7,9 +7,10 @@ words, only its form (white space, Unicode, JSON) is made one.
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -26,6 +27,7 @@ from hitpath.canonical import (
 )
 from hitpath.canonical.json_value import ordered_json
 from hitpath.core import InputError
+from hitpath.doctor.arguments import with_arguments
 from hitpath.doctor.image import Image, image_of_json, image_of_string, through
 from hitpath.doctor.prompt import Part
 from hitpath.doctor.tools_in_text import sorted_tools
@@ -42,28 +44,62 @@ STEPS: tuple[Step, ...] = (
 )  # fmt: skip
 MOVED = ("clock", "request_id", "counter", "attribution", "stamps")
 _MOST_CHARS = 64_000_000
+_LONGEST_VALUE = 4_000
 K = TypeVar("K")
 V = TypeVar("V")
 
 
 class Stamp(NamedTuple):
-    """What stands behind these words, to the end of its line, was seen to change by itself."""
+    """What stands behind these words, up to the tail or else to the end of its line, was seen to
+    change by itself. begins_line: the words begin their line."""
 
     kind: str
-    pattern: re.Pattern[str]
+    words: re.Pattern[str]
+    tail: str = ""
+    begins_line: bool = False
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Characters [start, stop) of each value. The words once, the rest by `find`: linear."""
+        for match in self.words.finditer(text):
+            first, start = match.span()
+            if self.begins_line and first and text[first - 1] != "\n":
+                continue
+            end = text.find("\n", start, start + _LONGEST_VALUE + 1)
+            end = min(len(text), start + _LONGEST_VALUE + 1) if end < 0 else end
+            stop = text.find(self.tail, start + 1, end + len(self.tail)) if self.tail else end
+            if start < stop <= min(end, start + _LONGEST_VALUE):
+                yield start, stop
+
+
+class Spans(Protocol):
+    """Blocks of a text (SampleLines)."""
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Characters [start, stop) of each, in order."""
+
+
+class Keeps(Protocol):
+    """What stays of a text (Constants)."""
+
+    def keeps(self, text: str, start: int, stop: int, is_seen: bool) -> bool:
+        """Whether these characters stay. is_seen: the like of them was seen to change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """steps: which; clock: by this unit instead of to the end; stamps: found in this trace, by the
-    general path where they stand; appends: whether what was taken out stands at the prompt's end,
-    as a fix must have it, or nowhere, as two prompts are best compared; spaced: general paths where
-    white space was seen to vary, so that all of it is written one way there; reasoning: put back
-    what was left out of histories; reply_ids: put generated ids back (both: fixed.py)."""
+    general path where they stand; samples: blocks of lines likewise;
+    constants: what all requests say, which stays; appends: whether what was
+    taken out stands at the prompt's end, as a fix must have it, or nowhere, as two prompts are best
+    compared; spaced: general paths where white space was seen to vary, so that all of it is written
+    one way there; reasoning: put back what was left out of histories; reply_ids: put generated ids
+    back (both: fixed.py)."""
 
     steps: frozenset[Step] = frozenset(STEPS)
     clock: ClockUnit | None = None
     stamps: Mapping[str, tuple[Stamp, ...]] = field(default_factory=dict)
+    samples: Mapping[str, tuple[Spans, ...]] = field(default_factory=dict)
+    constants: Mapping[str, Keeps] = field(default_factory=dict)
     appends: bool = False
     spaced: frozenset[str] = frozenset()
     reasoning: bool = False
@@ -113,14 +149,16 @@ class Steps:
         self._first_tools: dict[
             tuple[bytes, ...], tuple[list[int], list[NewText], list[bytes]]
         ] = {}
-        self._texts: Memory[tuple[str, str, bool, str], NewText] = Memory()
+        self._texts: Memory[tuple[str, str, bool, bool, str], NewText] = Memory()
         self._tools: Memory[tuple[str, ...], tuple[list[int], list[NewText]]] = Memory()
 
     def part(self, part: Part, path: str) -> NewText:
         """Any part but tools and glue. path: its general path."""
         ours = part.segment == "system"
         named = path if ours or path in self._plan.spaced else ""
-        key = (named, part.form, ours, part.text)
+        if part.form == "json":
+            named = path  # of calls, of which there are few
+        key = (named, part.form, ours, part.base == 0, part.text)
         return self._texts.get(key, len(part.text), lambda: self._chosen(part, ours, path))
 
     def tools(self, parts: Sequence[Part]) -> tuple[list[int], list[NewText]]:
@@ -166,28 +204,33 @@ class Steps:
 
     def _made(self, part: Part, ours: bool, path: str) -> NewText:
         if part.form == "json":
-            value = self._ordered(part.value)
+            value = self._ordered(part.value, path)
             new = msgspec.json.encode(value)
             kinds = ("key_order",) if new != part.rendered else ()
             return NewText(new, tuple(image_of_json(part.value, value)), (), kinds)
-        text, changes, moved = self.text(part.text, ours, path)
+        text, changes, moved = self.text(part.text, ours, path, part.base == 0)
         is_escaped = part.form == "escaped"
         new = msgspec.json.encode(text)[1:-1] if is_escaped else text.encode()
         images = image_of_string(part.text, text, is_escaped, changes)
         return NewText(new, tuple(images), moved, tuple(dict.fromkeys(c.kind for c in changes)))
 
-    def _ordered(self, value: Any) -> Any:
-        if "key_order" not in self._plan.steps:
-            return value
-        try:
-            return ordered_json(value).value
-        except InputError:
-            return value  # deeper than any canonical form goes
+    def _ordered(self, value: Any, path: str) -> Any:
+        steps = self._plan.steps
+        if "key_order" in steps:
+            try:
+                value = ordered_json(value).value
+            except InputError:
+                return value  # deeper than any canonical form goes
+        is_spaced = any(one.startswith(path) for one in self._plan.spaced)
+        if "key_order" in steps or ("white_space" in steps and is_spaced):
+            return with_arguments(value, sort_keys="key_order" in steps)
+        return value
 
     def text(
-        self, text: str, ours: bool, path: str
+        self, text: str, ours: bool, path: str, trims: bool = False
     ) -> tuple[str, tuple[Change, ...], tuple[str, ...]]:
-        """(the new text, its changes, what was taken out for the end)."""
+        """(the new text, its changes, what was taken out for the end). trims: white space at its
+        edges may go where it was seen to vary; within one text of many messages it parts them."""
         steps, changes = self._plan.steps, ()
         all_changes: tuple[Change, ...] = changes
         if "unicode_form" in steps:
@@ -197,7 +240,7 @@ class Steps:
             found = normalise_space(text)
             text, all_changes = found.value, compose(all_changes, found.changes)
             if path in self._plan.spaced:
-                spaces = _one_space(text)
+                spaces = _one_space(text, trims)
                 text, all_changes = apply_changes(text, spaces), compose(all_changes, spaces)
         if "tool_order" in steps and '"name"' in text:
             orders = sorted_tools(text)
@@ -214,7 +257,8 @@ class Steps:
             text, all_changes = apply_changes(text, stamped), compose(all_changes, stamped)
         taken = self._taken(text, path)
         moved = tuple(
-            f"{_NAMES[c.kind]}: {text[c.char_offset : c.char_offset + c.num_chars]}" for c in taken
+            f"{_name_in(c.replacement)}: {text[c.char_offset : c.char_offset + c.num_chars]}"
+            for c in taken
         )
         return apply_changes(text, taken), compose(all_changes, taken), moved
 
@@ -222,29 +266,38 @@ class Steps:
         """What changes by itself gives way to a word for it."""
         steps, coarse = self._plan.steps, self._plan.clock
         found: list[Change] = []
-        for one in volatile_in(text):
-            is_coarse = one.kind == "clock" and coarse is not None
-            if one.is_sure and one.kind in steps and not is_coarse:
-                found.append(_taken(one.kind, one.start, one.stop))
-        places = [change.char_offset for change in found]
-        for stamp, start, stop in self._stamped(text, path):
-            is_coarse = stamp.kind == "clock" and coarse is not None
+        places: list[int] = []
+        stretches = [("random_sample", *span, True) for span in self._samples(text, path)]
+        stretches += [
+            (one.kind, one.start, one.stop, False)
+            for one in volatile_in(text)
+            if one.is_sure and one.kind in steps
+        ]
+        stretches += [(s.kind, start, stop, True) for s, start, stop in self._stamped(text, path)]
+        constants = self._plan.constants.get(path)
+        for kind, start, stop, is_seen in stretches:
+            if constants is not None and constants.keeps(text, start, stop, is_seen):
+                continue
             at = bisect_right(places, start)
             is_free = at == 0 or places[at - 1] + found[at - 1].num_chars <= start
             is_free = is_free and (at == len(places) or stop <= places[at])
-            if is_free and not is_coarse:
+            if is_free and not (kind == "clock" and coarse is not None):
                 places.insert(at, start)
-                found.insert(at, _taken(stamp.kind, start, stop))
-        return found
+                found.insert(at, _taken(kind, start, stop))
+        return _numbered(found) if self._plan.appends else found
+
+    def _samples(self, text: str, path: str) -> Iterator[tuple[int, int]]:
+        """Blocks of lines that are drawn anew."""
+        if "stamps" in self._plan.steps:
+            for block in self._plan.samples.get(path, ()):
+                yield from block.spans(text)
 
     def _stamped(self, text: str, path: str) -> Iterator[tuple[Stamp, int, int]]:
         """(stamp, start, stop) of each value that this trace was seen to stamp there."""
         if "stamps" in self._plan.steps:
             for stamp in self._plan.stamps.get(path, ()):
-                for match in stamp.pattern.finditer(text):
-                    start, stop = match.span("value")
-                    if stop > start:
-                        yield stamp, start, stop
+                for start, stop in stamp.spans(text):
+                    yield stamp, start, stop
 
     def _coarser(self, text: str, path: str, unit: ClockUnit) -> Iterator[Change]:
         """Stamped clocks by the unit: those that words alone do not make surely a clock."""
@@ -295,12 +348,14 @@ class Steps:
         return value
 
 
-def _one_space(text: str) -> list[Change]:
-    """Runs of blanks become one space, of blank lines one; none at the end of a line."""
+def _one_space(text: str, trims: bool) -> list[Change]:
+    """Runs of blanks become one space, of blank lines one; none at the end of a line. trims: none
+    at the edges of the text either."""
     found: list[Change] = []
     for match in _BLANKS.finditer(text):
         blank = match[0]
-        new = "\n" * min(blank.count("\n"), 2) or " "
+        is_edge = trims and (match.start() == 0 or match.end() == len(text))
+        new = "" if is_edge else "\n" * min(blank.count("\n"), 2) or " "
         if blank != new:
             found.append(Change("white_space", "", match.start(), len(blank), new))
     return found
@@ -322,6 +377,25 @@ _NAMES = {
 
 def _taken(kind: str, start: int, stop: int) -> Change:
     return Change(kind, "", start, stop - start, f"[{_NAMES[kind]}: at the end]")
+
+
+def _numbered(taken: list[Change]) -> list[Change]:
+    """Several values of one name in a text are told apart by numbers."""
+    often = Counter(change.replacement for change in taken)
+    seen: Counter[str] = Counter()
+    found: list[Change] = []
+    for change in taken:
+        if often[change.replacement] > 1:
+            seen[change.replacement] += 1
+            name = f"{_name_in(change.replacement)} {seen[change.replacement]}"
+            change = replace(change, replacement=f"[{name}: at the end]")
+        found.append(change)
+    return found
+
+
+def _name_in(placeholder: str) -> str:
+    """What a value is called that stands at the end."""
+    return placeholder[1:].partition(":")[0]
 
 
 def _order_of(changes: Sequence[Change], order: list[int]) -> list[int]:

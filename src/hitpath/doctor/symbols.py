@@ -9,16 +9,14 @@ import re
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hitpath.doctor._shared_runs import shared_runs
 from hitpath.doctor.change import Change, Comparison, Kind, NewAt
 from hitpath.doctor.prompt import Prompt
 from hitpath.doctor.replies import Decode
 from hitpath.doctor.textdiff import Run
 from hitpath.traces.table import Symbols
 
-_GRAM = 8
-_LEAST_RUN = 16
 _SMALL = 64
 _PATH = "tokens"
 _SINKS = 8
@@ -36,7 +34,7 @@ def compare_symbols(
     common = common_of(there, here)
     if common == len(here) or common == len(there):
         return Comparison((), ((0, common),), NewAt(_PATH, "", common, common))
-    runs = [(0, 0, common), *_runs(there, here, common)]
+    runs = [(0, 0, common), *shared_runs(there, here, common)]
     kept = tuple((b, b + n) for _, b, n in sorted(runs, key=lambda run: run[1]) if n)
     changes: list[Change] = []
     end_there, end_here = 0, 0
@@ -102,43 +100,6 @@ def common_of(there: Symbols, here: Symbols) -> int:
     return int(differing[0]) if len(differing) else most
 
 
-def _runs(there: Symbols, here: Symbols, common: int) -> list[Run]:
-    """Stretches of at least _LEAST_RUN ids behind the beginning that both have, moved ones too."""
-    one, other = _grams(there[common:]), _grams(here[common:])
-    places = {}
-    for at, gram in enumerate(one.tolist()):
-        places[gram] = -1 if gram in places else at
-    found: list[Run] = []
-    at = 0
-    grams = other.tolist()
-    while at < len(grams):
-        place = places.get(grams[at], -1)
-        if place < 0:
-            at += 1
-            continue
-        a, b = common + place, common + at
-        n = common_of(there[a:], here[b:])
-        back = 0
-        floor = common if not found else found[-1][1] + found[-1][2]
-        while a - back > common and b - back > floor and there[a - back - 1] == here[b - back - 1]:
-            back += 1
-        if n + back >= _LEAST_RUN:
-            found.append((a - back, b - back, n + back))
-        at += max(n, 1)
-    return found
-
-
-def _grams(symbols: Symbols) -> NDArray[np.uint64]:
-    """A hash of every _GRAM ids that follow each other."""
-    if len(symbols) < _GRAM:
-        return np.zeros(0, dtype=np.uint64)
-    total = np.zeros(len(symbols) - _GRAM + 1, dtype=np.uint64)
-    for k in range(_GRAM):
-        part = symbols[k : len(symbols) - _GRAM + 1 + k].astype(np.uint64)
-        total = total * np.uint64(0x9E3779B97F4A7C15) + (part ^ (part << np.uint64(17)))
-    return total
-
-
 def _increasing(runs: list[Run]) -> list[Run]:
     """The runs that stand in one order on both sides, as long as may be: the rest has moved. Where
     something gave way to something else between two of them, that speaks against them: a phrase may
@@ -176,7 +137,7 @@ def _stands_elsewhere(runs: list[Run], start: int, stop: int) -> bool:
 def shared_symbols(there: Symbols, here: Symbols) -> int:
     """How many symbols stand in runs that both have, wherever."""
     common = common_of(there, here)
-    return common + sum(n for _, _, n in _runs(there, here, common))
+    return common + sum(n for _, _, n in shared_runs(there, here, common))
 
 
 def _cuts_a_text(there: Symbols, start: int, stop: int, decode: Decode | None) -> bool:

@@ -156,7 +156,7 @@ def template_report(path: str) -> tuple[TemplateReport, ...]:
     except SettingError as error:
         if error.option != OPTION:
             raise
-        raise SettingError("--template", error.cause) from error
+        raise SettingError(f"--template {path}", error.cause) from error
 
 
 def _report(path: str) -> tuple[TemplateReport, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from hitpath.doctor.shapes import Shape, Token, line_key, tokens_of
+from hitpath.doctor.shapes import KeyedLine, Shape, Token, tokens_of
 
 _MOST_PAIRS = 40_000
 """Pieces of one side times those of the other up to which a gap without anchors is compared."""
@@ -142,7 +142,7 @@ def hunks_of(there: str, here: str) -> list[Hunk]:
     hunks: list[Hunk] = []
     starts, other_starts = _starts(lines), _starts(others)
     last_a = last_b = 0
-    runs = equal_runs(list(map(line_key, lines)), list(map(line_key, others)))
+    runs = equal_runs(list(map(KeyedLine, lines)), list(map(KeyedLine, others)))
     for a, b, n in [*runs, (len(lines), len(others), 0)]:
         gaps = [(last_a, a, last_b, b)] if a > last_a or b > last_b else []
         gaps += [(a + k, a + k + 1, b + k, b + k + 1) for k in range(n)]

@@ -31,7 +31,8 @@ def without_thoughts(text: str) -> str:
 def are_one_without(one: str, other: str) -> bool:
     """Whether two replies differ in their reasoning alone, which one of them may lack."""
     bare = without_thoughts(one), without_thoughts(other)
-    return one != other and bare[0] == bare[1] and (one, other) != bare
+    thinks = bare != (one.strip(), other.strip())
+    return one != other and bare[0] == bare[1] and thinks
 
 
 def is_thought(text: str) -> bool:
@@ -43,7 +44,7 @@ def thoughts_of(parts: Sequence[Part], role: str) -> list[list[int]]:
     """The numbers of the parts that are reasoning, a list a block or field of it: with what else
     its block says, as its type and signature."""
     found: dict[str, list[int]] = {}
-    blocks = {_block_of(p): n for n, p in enumerate(parts) if _is_reasoning(p, role)}
+    blocks = {_block_of(p): n for n, p in enumerate(parts) if is_reasoning(p, role)}
     for number, part in enumerate(parts):
         block = _block_of(part)
         if block in blocks:
@@ -69,7 +70,8 @@ def _block_of(part: Part) -> str:
     return block if _BLOCK.fullmatch(block) else part.path
 
 
-def _is_reasoning(part: Part, role: str) -> bool:
+def is_reasoning(part: Part, role: str) -> bool:
+    """Whether a part is a field or a block of reasoning, or a text that is nothing else."""
     name = part.path.rpartition(".")[2]
     if name.startswith(_THOUGHTS):
         return True

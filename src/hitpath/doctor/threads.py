@@ -2,17 +2,19 @@
 words stand in its history."""
 
 import re
+from itertools import pairwise
 
-from hitpath.doctor.history import is_composed, is_note
+from hitpath.doctor.history import is_composed, is_note, words_said
 from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Part, Prompt
 from hitpath.doctor.shapes import loose_key, overlap, words_of
-from hitpath.doctor.words_of_kinds import MARKER, SUMMARY, TAG
+from hitpath.doctor.words_of_kinds import CONTINUED, MARKER, SUMMARY, TAG
 
 _LEAST_SAID = 16
 """Characters of a message by which two requests are known to be of one conversation."""
 _MOST_BACK, _MOST_CANDIDATES = 12, 4
 _FEW, _FIRST = 2, 6
 _ALIKE = 0.5
+_SHORT_QUESTION = 400
 _MOST_KEYS = 1 << 20
 _CALL_IDS = ("tool_call_id", "tool_use_id", "call_id")
 _CALLS = ("tool_use", "function", "tool_call", "function_call", "server_tool_use", "mcp_tool_use")
@@ -135,10 +137,11 @@ def is_one_conversation(there: Prompt, here: Prompt) -> bool:
     said = [
         m for m in there.messages if m.segment not in (SYSTEM, TOOLS) and m.role != "assistant"
     ][-2:]
-    if _asks_the_same(there, here):
+    if _asks_the_same(there, here) or _goes_on_from_a_summary(there, here):
         return True
-    keys = {key for m in said for key in _all_keys(there, m)}
-    known = {key for m in there.messages for key in _all_keys(there, m)}
+    made_anew = _ids_made_anew(there, here)
+    keys = {key for m in said for key in _all_keys(there, m)} - made_anew
+    known = {key for m in there.messages for key in _all_keys(there, m)} - made_anew
     if not any(
         not keys.isdisjoint(_all_keys(here, m)) and _goes_before(here, number, known)
         for number, m in enumerate(here.messages[:-1])
@@ -157,20 +160,38 @@ def is_one_conversation(there: Prompt, here: Prompt) -> bool:
 
 
 def _asks_the_same(there: Prompt, here: Prompt) -> bool:
-    """Whether all that was said there is a question with which the later request begins too, but
-    for a word or two: with the same numbers, of which there is one."""
+    """Whether the last thing said there is a question that the later request has in its place, but
+    for a word or two, and all before it to the letter: with the same numbers, of which there is
+    one, or it is long."""
     olds, news = _said(there), _said(here)
-    if len(olds) != 1 or not news or olds[0].role != news[0].role:
+    at = len(olds) - 1
+    if at < 0 or len(news) <= at or olds[at].role != news[at].role:
         return False
-    texts = there.words_of(olds[0]), here.words_of(news[0])
+    if any(old.key != new.key for old, new in zip(olds[:at], news, strict=False)):
+        return False
+    texts = there.words_of(olds[at]), here.words_of(news[at])
     numbers = [_NUMBER.findall(text) for text in texts]
-    if not numbers[0] or numbers[0] != numbers[1]:
+    is_long = at > 0 and len(texts[0]) >= _SHORT_QUESTION
+    if numbers[0] != numbers[1] or not (numbers[0] or is_long):
         return False
-    return overlap(words_of(texts[0]), words_of(texts[1])) >= _NEARLY
+    one, other = words_of(texts[0]), words_of(texts[1])
+    is_longer = len(one) >= _FEW_WORDS and all(other.get(w, 0) >= n for w, n in one.items())
+    return is_longer or overlap(one, other) >= _NEARLY
+
+
+def _goes_on_from_a_summary(there: Prompt, here: Prompt) -> bool:
+    """Whether the later request says of itself that it goes on from a conversation that was summed
+    up, and the earlier one does not."""
+    firsts = [
+        next((words_said(p, m) for m in p.messages if m.segment not in (SYSTEM, TOOLS)), "")
+        for p in (there, here)
+    ]
+    begins = [bool(CONTINUED.search(first[:400])) for first in firsts]
+    return begins[1] and not begins[0] and len(_said(there)) > 1
 
 
 _NUMBER = re.compile(r"\d+")
-_NEARLY = 0.75
+_NEARLY, _FEW_WORDS = 0.75, 8
 
 
 def _beyond_the_beginning(there: Prompt, here: Prompt) -> tuple[list[Message], list[Message], int]:
@@ -191,8 +212,32 @@ def _beyond_the_beginning(there: Prompt, here: Prompt) -> tuple[list[Message], l
 
 def _share(there: Prompt, olds: list[Message], here: Prompt, news: list[Message]) -> bool:
     """Whether one of these messages is one of those: to the letter, or by the id of its call."""
-    one = {key for m in olds for key in _sure_keys(there, m)}
+    one = {key for m in olds for key in _sure_keys(there, m)} - _ids_made_anew(there, here)
     return not one.isdisjoint(key for m in news for key in _sure_keys(here, m))
+
+
+def _ids_made_anew(there: Prompt, here: Prompt) -> set[Key]:
+    """Keys of ids by which the two call different tools, or one with other words: they are numbered
+    in each dialogue, or given out again."""
+    one, other = _calls(there), _calls(here)
+    return {
+        ("id", hash(call))
+        for call in one.keys() & other.keys()
+        if one[call][0] != other[call][0]
+        or overlap(words_of(one[call][1]), words_of(other[call][1])) < _NEARLY
+    }
+
+
+def _calls(prompt: Prompt) -> dict[str, tuple[str, str]]:
+    """The tool, and with what it is called, by the call's id."""
+    found: dict[str, tuple[str, str]] = {}
+    for part in prompt.parts:
+        if isinstance(part.value, dict) and (call := _call_id(part)):
+            inner = part.value.get("function")
+            told = inner if isinstance(inner, dict) else part.value
+            given = told.get("arguments", told.get("input"))
+            found[call] = str(told.get("name")), str(given)
+    return found
 
 
 def share_a_message(there: Prompt, here: Prompt) -> bool:
@@ -213,7 +258,7 @@ def _goes_before(here: Prompt, number: int, known: set[Key]) -> bool:
     keys = _all_keys(here, before)
     if not keys:
         return True
-    text = here.text_of(before)
+    text = words_said(here, before)
     return not known.isdisjoint(keys) or is_composed(text) or bool(SUMMARY.search(text[:400]))
 
 
@@ -232,8 +277,13 @@ def are_two_dialogues(there: Prompt, here: Prompt) -> bool:
     more than one dialogue."""
     if there.is_flat or here.is_flat:
         return False
+    if _begins_anew(there, here):
+        return True
     olds, news, _ = _beyond_the_beginning(there, here)
-    if not olds or not news or SUMMARY.search(here.text_of(news[0])[:400]):
+    if not olds or not news:
+        return False
+    begins = words_said(here, news[0])[:400]  # of one question there is nothing to sum up
+    if CONTINUED.search(begins) or (len(olds) > 1 and SUMMARY.search(begins)):
         return False
     if _share(there, olds, here, news):
         return False
@@ -244,11 +294,40 @@ def are_two_dialogues(there: Prompt, here: Prompt) -> bool:
     words = _plain_words(other)
     for old in olds[:_FIRST]:
         text = there.text_of(old)
-        if old.role == news[0].role and (
-            text.endswith(other) or overlap(_plain_words(text), words) >= _ALIKE
-        ):
+        if old.role != news[0].role:
+            continue
+        if text.endswith(other):
+            return False
+        is_one = loose_of(there, old) != loose_of(here, news[0]) or not _are_two_questions(
+            text, other
+        )
+        if is_one and overlap(_plain_words(text), words) >= _ALIKE:
             return False
     return True
+
+
+def _begins_anew(there: Prompt, here: Prompt) -> bool:
+    """Whether a question stands alone where a dialogue was, and is another one but for numbers."""
+    olds, news = _said(there), _said(here)
+    if len(news) != 1 or len(olds) < _FEW or here.messages[-1].role != "user":
+        return False
+    text = here.text_of(news[0])
+    if olds[0].role != "user" or len(text) > _SHORT_QUESTION or SUMMARY.search(text[:200]):
+        return False
+    if _share(there, olds, here, news):
+        return False
+    texts = there.words_of(olds[0]), here.words_of(news[0])
+    return loose_of(there, olds[0]) != loose_of(here, news[0]) or _are_two_questions(*texts)
+
+
+def _are_two_questions(text: str, other: str) -> bool:
+    """Whether texts that are the same but for numbers and ids differ in more than one place: one
+    may be a stamp, what was asked is another then."""
+    words, others = text.split(), other.split()
+    if len(words) != len(others):
+        return False
+    differ = [one != two for one, two in zip(words, others, strict=True)]
+    return sum(now and not before for before, now in pairwise([False, *differ])) > 1
 
 
 def _plain_words(text: str) -> dict[str, int]:

@@ -1,13 +1,13 @@
 """The check itself: one call a world, compared with the first, then turn by turn."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hitpath.core import printable
 from hitpath.pytest_plugin.arguments import shuffled
 from hitpath.pytest_plugin.calling import NoChild, result_in_child, result_of
-from hitpath.pytest_plugin.compare import Difference, first_difference, plain
+from hitpath.pytest_plugin.compare import Difference, first_difference, kind_in, plain
 from hitpath.pytest_plugin.worlds import World, inside, other_locale, worlds
 
 _DAY_AND_MORE_S = 93_787.0  # a day, two hours, three minutes, seven seconds: every part changes
@@ -17,6 +17,10 @@ _FIXES = {
     "tool_order": "sort tools by name: hitpath.canonical.stable_tools",
     "key_order": "write JSON with sorted keys: hitpath.canonical.canonical_json",
     "array_order": "sort what has no order of its own",
+    "random_sample": "draw it from a fixed seed, or put it into the last message",
+    "request_id": "put it into the last message",
+    "counter": "put it into the last message",
+    "truncated_history": "keep what was sent; compact rarely, and then at once",
     "white_space": "hitpath.canonical.normalise_space",
     "hidden_characters": "hitpath.canonical.normalise_space",
     "unicode_form": "hitpath.canonical.normalise_unicode",
@@ -81,7 +85,7 @@ def check(
     first = _built(tried[0], build_prompt, args, kwargs)
     for world in tried[1:]:
         built = _built(world, build_prompt, args, kwargs)
-        _compare(world.name, first, built, free_tail, world.fix)
+        _compare(world, first, built, free_tail)
     names = [world.name for world in tried[1:]]
     if hash_seeds is not False:
         try:
@@ -95,7 +99,7 @@ def check(
     for number, later in enumerate(grows or (), 2):
         arguments = later if isinstance(later, tuple) else (later,)
         turn = _built(tried[0], build_prompt, arguments, kwargs)
-        _compare(f"from turn {number - 1} to turn {number}", before, turn, free_tail)
+        _compare(World(f"from turn {number - 1} to turn {number}"), before, turn, free_tail)
         before = turn
     return Checked(tuple(names), tuple(not_checked))
 
@@ -125,11 +129,14 @@ def _check_seeds(
 ) -> None:
     __tracebackhide__ = True
     results = [plain(result_in_child(build, args, kwargs, seed, timeout_s)) for seed in _HASH_SEEDS]
-    _compare("under another hash seed (PYTHONHASHSEED)", results[0], results[1], free_tail)
+    world = World("under another hash seed (PYTHONHASHSEED)", kind="array_order")
+    _compare(world, results[0], results[1], free_tail)
 
 
-def _compare(world: str, first: Any, second: Any, free_tail: bool, fix: str = "") -> None:
+def _compare(world: World, first: Any, second: Any, free_tail: bool) -> None:
     __tracebackhide__ = True
     found = first_difference(first, second, free_tail)
     if found is not None:
-        raise PrefixBroken(world, found, fix)
+        if found.kind == "edited_message":
+            found = replace(found, kind=kind_in(world.kind, found))
+        raise PrefixBroken(world.name, found, world.fix)

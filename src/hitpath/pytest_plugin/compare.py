@@ -1,7 +1,8 @@
 """Where two built prompts part: strings, token ids, lists of messages, whole request bodies."""
 
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from typing import Any
 
 from hitpath.canonical import (
@@ -120,8 +121,16 @@ def _of_messages(
         found = _of_values(message, second[at], place, False)
         if found is None or (is_last and free_tail and _is_tail(message, second, at)):
             continue
+        if found.kind == "edited_message" and _is_cut(first[at:], second[at:]):
+            return replace(found, kind="truncated_history")
         return found
     return None
+
+
+def _is_cut(first: list[Any], second: list[Any]) -> bool:
+    """Whether messages at the beginning were left out, and the rest follows: a window that moved
+    on."""
+    return any(first[k:] == second[: len(first) - k] for k in range(1, len(first)))
 
 
 def _is_tail(message: Any, second: list[Any], at: int) -> bool:
@@ -221,6 +230,34 @@ def _kind(first: str, second: str, at: int) -> str:
     if kinds[0] or kinds[1]:
         return str(kinds[0] or kinds[1])
     return "edited_message"
+
+
+_KEY = re.compile(r"""["'][\w $.-]{1,80}["']\s*:""")
+_HEX = re.compile(r"(?:0x)?[0-9a-fA-F-]{6,}$")
+
+
+def kind_in(suspected: str, found: Difference) -> str:
+    """The kind of a difference that its words do not tell, where one thing was changed on purpose:
+    an order of arguments is one of keys where JSON or a dict is written; what another call alone
+    changes is an id where it looks like one."""
+    texts = (found.first, found.second)
+    words = [_word_at_mark(text) for text in texts]
+    if suspected == "array_order":
+        if all(_KEY.search(text) for text in texts):
+            return "key_order"
+        return "edited_message" if all(map(str.isdigit, words)) else suspected
+    if suspected == "random_sample" and all(map(_HEX.match, words)):
+        return suspected if all(map(str.isdigit, words)) else "request_id"
+    return suspected
+
+
+def _word_at_mark(text: str) -> str:
+    """The word around the marked character of an excerpt."""
+    before, _, rest = text.partition("⟦")
+    here, _, behind = rest.partition("⟧")
+    return (
+        re.search(r"[\w-]*$", before)[0] + here + re.match(r"[\w-]*", behind)[0]  # type: ignore[index]
+    )
 
 
 def _around(text: str, at: int) -> str:

@@ -30,7 +30,8 @@ _SECOND_LATER = ("gmtime", "localtime", "ctime")
 @dataclass(frozen=True, slots=True)
 class World:
     """clock_shift_s: seconds added to every clock. shuffled: dicts and sets of the arguments in
-    another order (arguments.py). fix: where the world itself says what to do."""
+    another order (arguments.py). fix: where the world itself says what to do. kind: what the one
+    thing that is changed makes of a difference whose words alone do not tell."""
 
     name: str
     clock_shift_s: float = 0.0
@@ -39,6 +40,7 @@ class World:
     seed: int = 1
     shuffled: bool = False
     fix: str = ""
+    kind: str = "edited_message"
 
 
 def other_locale() -> str | None:
@@ -69,15 +71,22 @@ def worlds(clock_shift_s: float, found_locale: str | None) -> list[World]:
     shift = datetime.timedelta(seconds=clock_shift_s)
     made = [
         World("the first call"),
-        World("called once more"),
-        World(f"with the clock shifted by {shift}", clock_shift_s=clock_shift_s),
-        World("in another time zone", zone=_ZONE),
-        *(World(f"with random seed {seed} instead of 1", seed=seed) for seed in _SEEDS),
-        World("with the dicts and sets of its arguments in another order", shuffled=True),
+        World("called once more", kind="random_sample"),
+        World(f"with the clock shifted by {shift}", clock_shift_s=clock_shift_s, kind="clock"),
+        World("in another time zone", zone=_ZONE, kind="clock"),
+        *(
+            World(f"with random seed {seed} instead of 1", seed=seed, kind="random_sample")
+            for seed in _SEEDS
+        ),
+        World(
+            "with the dicts and sets of its arguments in another order",
+            shuffled=True,
+            kind="array_order",
+        ),
     ]
     if found_locale is not None:
         name = f"with the locale {found_locale}"
-        made.append(World(name, locale=found_locale, fix=_WITHOUT_LOCALE))
+        made.append(World(name, locale=found_locale, fix=_WITHOUT_LOCALE, kind="number_format"))
     return made
 
 

@@ -2,9 +2,9 @@
 renamed; null is "not known", never 0."""
 
 import hashlib
-from collections import Counter
+import re
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from hitpath.accounting.rates import ratio
@@ -12,8 +12,10 @@ from hitpath.core import Setting
 from hitpath.doctor.advice import TITLES, advice_of
 from hitpath.doctor.defects import Defect
 from hitpath.doctor.diagnosis import Diagnosis, Proof, SharedCause
+from hitpath.doctor.in_row import path_of, path_steps
 from hitpath.doctor.provider import ProviderView
 from hitpath.doctor.relatives import NONE
+from hitpath.report.doctor_applications import Application, applications_of
 from hitpath.report.rows import setting_of
 
 SCHEMA = "hitpath.doctor/1"
@@ -60,7 +62,7 @@ def doctor_document(
         "shared_causes": causes_document(found.shared_causes),
         "provider": None if found.provider is None else provider_document(found.provider),
         "worth": {kind: asdict(worth) for kind, worth in found.worth.items()} or None,
-        "applications": _applications(found),
+        "applications": [_application(one, shown) for one in applications_of(found)],
         "notes": list(found.notes) if content else [],
         "num_skipped_rows": trace.skipped.num,
     }
@@ -69,10 +71,21 @@ def doctor_document(
     return document
 
 
+def _application(one: Application, shown: Shown) -> dict[str, Any]:
+    return {
+        "application": one.number,
+        "name": shown.text(one.name) if one.name else None,
+        "num_requests": one.num_requests,
+        "prompt_tokens": one.prompt_tokens,
+        "tokens_invalidated": one.lost,
+        "kinds": dict(one.kinds),
+    }
+
+
 def _fix_document(proof: Proof) -> dict[str, Any]:
     """A proof, without where it rewrites."""
-    document = asdict(proof)
-    del document["touched"]
+    document = asdict(replace(proof, cured={}))
+    del document["touched"], document["cured"], document["is_left_out"]
     return document
 
 
@@ -80,7 +93,7 @@ def defect_document(found: Diagnosis, defect: Defect, shown: Shown) -> dict[str,
     """One defect, the pinned keys first."""
     return {
         "kind": defect.kind,
-        "json_path": path_shown(defect.json_path, shown),
+        "json_path": path_shown(found.path_of(defect), shown),
         "segment": defect.segment,
         "char_offset": defect.char_offset,
         "token_offset": defect.token_offset,
@@ -106,15 +119,29 @@ def path_shown(path: str, shown: Shown) -> str:
     """A JSON path; its keys may be content (properties of a schema), its shape is not."""
     if shown.content:
         return path
-    known = {"messages", "content", "text", "tools", "function", "parameters", "input", "system",
-             "prompt", "instructions", "properties", "required", "tool_calls", "arguments",
-             "description", "name", "functions", "model", "conversations", "value"}  # fmt: skip
-    pieces = []
-    for piece in path.split("."):
-        head, bracket, index = piece.partition("[")
-        rest = bracket + index if index.rstrip("]").isdecimal() else ""
-        pieces.append((head if head in known else shown.name(head)) + rest)
-    return ".".join(pieces)
+    steps = [
+        step
+        if isinstance(step, int) or step in _NAMES or _OTEL.fullmatch(step)
+        else shown.name(step)
+        for step in path_steps(path)
+    ]
+    return path_of(steps)
+
+
+_NAMES = frozenset((
+    "messages", "content", "text", "tools", "function", "parameters", "input", "system",
+    "prompt", "instructions", "properties", "required", "tool_calls", "arguments",
+    "description", "name", "functions", "model", "conversations", "value", "attributes",
+    "events", "parts", "trajectory", "query", "history", "request_body", "proxy_server_request",
+    "model_parameters", "request_args", "request", "body", "spans", "resourceSpans",
+    "scopeSpans", "message", "tokens",
+))  # fmt: skip
+"""Names of fields of the formats: no content."""
+_OTEL = re.compile(
+    r"gen_ai\.(?:input\.messages|system_instructions|tool\.definitions|event\.content)"
+    r"|gen_ai\.prompt(?:\.\d+(?:\.content|\.tool_calls\.\d+(?:\.arguments|\.name)?)?)?"
+    r"|llm\.request\.functions(?:\.\d+(?:\.name|\.description|\.parameters)?)?"
+)
 
 
 def causes_document(causes: Sequence[SharedCause]) -> list[dict[str, Any]]:
@@ -127,7 +154,7 @@ def cause_sentence(found: Diagnosis, cause: SharedCause, shown: Shown) -> str:
     if cause.defect is None or cause.kind != "floor":
         return cause.text
     defect = found.defects[cause.defect]
-    place = path_shown(defect.json_path, shown) or defect.segment
+    place = path_shown(found.path_of(defect), shown) or defect.segment
     what = f"{TITLES[defect.kind]} at {place}, character {defect.char_offset:,}"
     return f"{cause.text}: {what}, ends it"
 
@@ -142,35 +169,12 @@ def provider_document(view: ProviderView) -> dict[str, Any]:
     }
 
 
-def _applications(found: Diagnosis) -> list[dict[str, Any]]:
-    counts = Counter(finding.application for finding in found.findings)
-    tokens: Counter[int] = Counter()
-    lost: Counter[int] = Counter()
-    for finding in found.findings:
-        tokens[finding.application] += int(found.trace.prompt_tokens[finding.row])
-        lost[finding.application] += int(found.costs.lost[finding.row])
-    return [
-        {
-            "application": application,
-            "num_requests": count,
-            "prompt_tokens": tokens[application],
-            "tokens_invalidated": lost[application],
-            "kinds": dict(_kinds(found, application)),
-        }
-        for application, count in counts.most_common(100)
-    ]
-
-
-def _kinds(found: Diagnosis, application: int) -> Counter[str]:
-    kinds: Counter[str] = Counter()
-    for defect in found.defects:
-        if defect.application == application:
-            kinds[defect.kind] += defect.tokens_invalidated
-    return kinds
-
-
 def _per_request(found: Diagnosis, shown: Shown) -> list[dict[str, Any]]:
     ids = found.trace.ids
+
+    def in_row(row: int, json_path: str) -> str:
+        return path_shown(found.in_row(row, json_path), shown)
+
     rows: list[dict[str, Any]] = []
     for finding in found.findings:
         first, new = finding.first, finding.comparison.new_at
@@ -183,13 +187,13 @@ def _per_request(found: Diagnosis, shown: Shown) -> list[dict[str, Any]]:
                 else shown.name(ids[finding.relative]),
                 "common_tokens": finding.common,
                 "kind": first.kind if first else ("new_content" if new else None),
-                "json_path": path_shown(place.json_path, shown) if place else None,
+                "json_path": in_row(finding.row, place.json_path) if place else None,
                 "char_offset": place.char_offset if place else None,
                 "tokens_invalidated": int(found.costs.lost[finding.row]),
                 "others": [
                     {
                         "kind": c.kind,
-                        "json_path": path_shown(c.json_path, shown),
+                        "json_path": in_row(finding.row, c.json_path),
                         "char_offset": c.char_offset,
                     }
                     for c in finding.comparison.changes[1:]

@@ -1,10 +1,14 @@
 """The trace as it should be: the same rows with prompts in canonical form, for `--fix`.
 
-Request bodies (OpenAI, Anthropic, hitpath's `messages` and `prompt`) are written as they came, with
-the texts, tools and JSON that changed; hitpath's rows of token ids with generated ids put back.
+Rows are written as they came, with the texts, tools and JSON that changed, wherever their format
+keeps these; hitpath's rows of token ids with generated ids put back. Request bodies and hitpath's
+own rows are written in the order of the trace, a line each; of other formats the documents in their
+order in the files, a line each, or as an array where they stood in one.
 """
 
-from collections.abc import Mapping
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
 import msgspec
@@ -13,33 +17,70 @@ from hitpath.core import InputError
 from hitpath.doctor.diagnose import Requests
 from hitpath.doctor.diagnosis import Diagnosis
 from hitpath.doctor.forms import form_of, parts_of_form
+from hitpath.doctor.in_row import Steps as Way
 from hitpath.doctor.kept import KeptRows
-from hitpath.doctor.prove import fixes_for, spaced_of, whole_plan
+from hitpath.doctor.prove import FIXES, spaced_of, whole_plan
+from hitpath.doctor.put import put
 from hitpath.doctor.reasoning import Reasoning
-from hitpath.doctor.requests import Request, path_steps
+from hitpath.doctor.requests import Request
 from hitpath.doctor.steps import Steps
-from hitpath.traces import hitpath_jsonl, openai_requests
+from hitpath.traces import (
+    guidellm,
+    helicone_export,
+    hitpath_jsonl,
+    inference_perf,
+    langfuse_export,
+    litellm_logs,
+    lmcache_agent,
+    mapped,
+    openai_requests,
+    otel_genai,
+    swe_agent,
+)
 from hitpath.traces.table import Trace
 
 _BODIES = (openai_requests.NAME, hitpath_jsonl.NAME)
+_DOCUMENTS = (
+    litellm_logs.NAME, langfuse_export.NAME, helicone_export.NAME, lmcache_agent.NAME, mapped.NAME,
+    guidellm.NAME, inference_perf.NAME, swe_agent.NAME, otel_genai.NAME,
+)  # fmt: skip
 _WRAPPERS = ("body", "request", "params")
+_ELEMENT = re.compile(r".*\[\d+\]")
+_HISTORY = "history"
+_FUNCTIONS = "llm.request.functions"
+_UNTOLD = (KeyError, IndexError, TypeError, StopIteration, msgspec.MsgspecError)
 
 
 def check_fixable(trace: Trace) -> None:
     """Raise InputError for a format whose rows cannot be written again."""
-    if trace.format not in _BODIES or not (trace.has_text or trace.identity == "tokens"):
-        cause = "--fix writes request bodies and hitpath's own rows with text or token ids"
+    if trace.format not in (*_BODIES, *_DOCUMENTS):
+        cause = (
+            "--fix writes rows of JSON that hold one prompt each: of a conversation's turns, a log "
+            "or a table none is a place of its own"
+        )
         raise InputError(trace.format, "", cause)
+    if not (trace.has_text or trace.identity == "tokens"):
+        raise InputError(trace.format, "", "--fix writes rows with text or token ids")
 
 
 def write_fixed(found: Diagnosis, kept: KeptRows, requests: Requests, file: IO[bytes]) -> None:
-    """A line a request, in the order of the trace; with the fixes that cure what was found. Raises
-    InputError where nothing could be replayed, for nothing is known to be a fix then."""
+    """All requests, with the fixes that cure what was found. Raises InputError where nothing could
+    be replayed, for nothing is known to be a fix then, and where a row cannot be written."""
     if found.why_no_proof:
         raise InputError(found.trace.format, "", f"--fix: {found.why_no_proof}")
     writer = _Writer(found, kept, requests)
-    for row in range(len(found.trace)):
-        file.write(msgspec.json.encode(writer.row(row)) + b"\n")
+    if found.trace.format in _BODIES:
+        for row in range(len(found.trace)):
+            file.write(msgspec.json.encode(writer.row(row)) + b"\n")
+        return
+    is_array = None
+    for place, document in writer.documents():
+        of_array = _ELEMENT.fullmatch(place) is not None
+        if of_array:
+            file.write(b",\n" if is_array else b"[")
+            is_array = True
+        file.write(msgspec.json.encode(document) + (b"" if of_array else b"\n"))
+    file.write(b"]\n" if is_array else b"")
 
 
 class _Writer:
@@ -49,25 +90,79 @@ class _Writer:
         self._found = found
         self._kept = kept
         self._requests = requests
-        plan = whole_plan(
-            found.findings, requests, spaced_of(found.defects), fixes_for(found.defects)
-        )
+        names = {proof.name for proof in found.proofs if not proof.is_left_out}
+        fixes = [fix for fix in FIXES if fix.name in names]
+        plan = whole_plan(found.findings, requests, spaced_of(found.defects), fixes)
         self._steps = Steps(plan)
         self._reasoning = Reasoning(requests, found.findings) if plan.reasoning else None
 
     def row(self, row: int) -> dict[str, Any]:
         """One row as it should be."""
-        trace = self._found.trace
-        kept_row = self._kept.text(trace.places[row])
+        kept_row = self._kept.text(self._found.trace.places[row])
         assert kept_row is not None
         whole: dict[str, Any] = msgspec.json.decode(kept_row)
         request = self._requests.of(row)
         if request is None:
             return self._with_ids(row, whole)
-        missing = {} if self._reasoning is None else self._reasoning.messages(row)
+        is_bare = any(name in whole for name in ("messages", "input", "prompt"))
+        name = next((n for n in _WRAPPERS if not is_bare and whole.get(n) == request.body), None)
+        self._change(row, request, whole if name is None else whole[name], ())
+        return whole
+
+    def documents(self) -> Iterator[tuple[str, Any]]:
+        """(place, document) of every document that holds requests, in the order of the files."""
+        trace = self._found.trace
+        rows: dict[str, list[tuple[int, Way]]] = defaultdict(list)
+        for row, place in enumerate(trace.places):
+            document, way = self._kept.document(place)
+            is_piece = document is None or not place.startswith(document)
+            if document is None or (is_piece and trace.format == guidellm.NAME):
+                cause = "--fix: of a document of more than a MiB only its pieces are read"
+                raise InputError(place, "", cause)
+            if self._kept.has_table:
+                raise InputError(place, "", "--fix writes rows of JSON, and this is a table")
+            rows[document].append((row, way))
+        for place in self._kept.places:
+            if place in rows:
+                text = self._kept.text(place)
+                assert text is not None
+                whole = msgspec.json.decode(text)
+                for row, way in rows[place]:
+                    request = self._requests.of(row)
+                    if request is not None:
+                        self._change(row, request, whole, way)
+                yield place, whole
+
+    def _change(self, row: int, request: Request, whole: Any, way: Way) -> None:
+        """Put what is new of a request into the row that stands there in a document."""
+        for path, value in self._changes(row, request, whole):
+            own = request.in_row.steps(path)
+            if own[0] == _HISTORY and self._found.trace.format == swe_agent.NAME:
+                place = self._found.trace.places[row]
+                cause = "--fix: without `query` one list holds the messages of all requests"
+                raise InputError(place, _HISTORY, cause)
+            steps = (*way, *own)
+            try:
+                _put(whole, steps, value)
+            except _UNTOLD as error:
+                place = self._found.trace.places[row]
+                cause = "--fix cannot write what stands here"
+                raise InputError(place, request.in_row.path(path), cause) from error
+
+    def _changes(self, row: int, request: Request, whole: Any) -> Iterator[tuple[str, Any]]:
+        """(path in the request, what should stand there)."""
         if self._reasoning is not None:
+            items = self._reasoning.items.input(row, request)
+            if items is not None:
+                yield "input", items
+            for number, message in self._reasoning.messages(row).items():
+                yield request.said[number].path, message
             request = self._reasoning.request(row, request)
-        return _fixed(whole, request, missing, self._steps)
+        if request.prompt.is_one_text:
+            text = form_of(request.prompt, self._steps)[0].decode()
+            yield request.prompt.messages[0].path, text
+            return
+        yield from _changes_of(request, self._steps)
 
     def _with_ids(self, row: int, whole: dict[str, Any]) -> dict[str, Any]:
         """A row of token ids. Ids of a completion's body stay: nobody generated them there."""
@@ -81,35 +176,41 @@ class _Writer:
         return whole
 
 
-def _fixed(
-    whole: dict[str, Any], request: Request, missing: Mapping[int, Any], steps: Steps
-) -> dict[str, Any]:
-    """A row with text. missing: messages that have their reasoning again, by their numbers."""
-    is_bare = any(name in whole for name in ("messages", "input", "prompt"))
-    name = next((n for n in _WRAPPERS if not is_bare and whole.get(n) == request.body), None)
-    body = whole if name is None else whole[name]
-    for number, message in missing.items():
-        _put(body, request.said[number].path, message)
-    if request.prompt.is_one_text:
-        text = form_of(request.prompt, steps)[0]
-        _put(body, request.prompt.messages[0].path, text.decode())
-        return whole
-    tools: list[Any] = []
-    holder = ""
+def _changes_of(request: Request, steps: Steps) -> Iterator[tuple[str, Any]]:
+    """Texts and JSON that a plan rewrites; each list of tools as a whole, where one of it is new or
+    stands elsewhere. Marks for a provider's cache stay at their places."""
+    told: dict[str, list[Any]] = defaultdict(list)
+    for path, tool in request.tools:
+        told[path.rpartition("[")[0]].append(tool)
+    new: dict[str, list[Any]] = defaultdict(list)
     for part, value in parts_of_form(request.prompt, steps):
-        if part.segment == "tools":
-            holder = part.path.rpartition("[")[0]
-            tools.append(value)
+        if part.segment == "tools" and part.form == "json" and part.message < 0:
+            new[part.path.rpartition("[")[0]].append(value)
         else:
-            _put(body, part.path, value)
-    if holder in body:
-        body[holder] = tools
-    return whole
+            yield part.path, value
+    for holder, tools in new.items():
+        marked = [_with_mark(tool, old) for tool, old in zip(tools, told[holder], strict=True)]
+        if msgspec.json.encode(marked) != msgspec.json.encode(told[holder]):
+            yield holder, marked
 
 
-def _put(body: Any, path: str, value: Any) -> None:
-    """Set what stands at a JSON path."""
-    steps = path_steps(path)
-    for step in steps[:-1]:
-        body = body[step]
-    body[steps[-1]] = value
+def _with_mark(tool: Any, old: Any) -> Any:
+    """A tool with the mark of the one that stood in its place."""
+    if isinstance(tool, dict) and isinstance(old, dict) and "cache_control" in old:
+        return {**tool, "cache_control": old["cache_control"]}
+    return tool
+
+
+def _put(whole: Any, way: Way, value: Any) -> None:
+    """Set what stands there. OpenLLMetry has no list of tools, but a key a field of each."""
+    if way and way[-1] == _FUNCTIONS:
+        for number, tool in enumerate(value):
+            for name, inner in _fields_of(tool).items():
+                put(whole, (*way[:-1], f"{_FUNCTIONS}.{number}.{name}"), inner)
+        return
+    put(whole, way, value)
+
+
+def _fields_of(tool: Mapping[str, Any]) -> dict[str, Any]:
+    told: dict[str, Any] = tool["function"]
+    return {name: inner for name, inner in told.items() if inner is not None}

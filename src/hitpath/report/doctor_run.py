@@ -13,11 +13,11 @@ from hitpath.core import InputError, Progress, Setting
 from hitpath.cost.price_list import PriceList
 from hitpath.cost.pricing import Pricing
 from hitpath.doctor.compaction import compaction_choices
-from hitpath.doctor.defects import Defect, cost_of, gather
+from hitpath.doctor.defects import Costs, Defect, cost_of, gather
 from hitpath.doctor.diagnose import Finding, Requests, diagnose
 from hitpath.doctor.diagnosis import Diagnosis, SharedCause, WhatIf
+from hitpath.doctor.elsewhere import Elsewhere
 from hitpath.doctor.fixed import Fixer
-from hitpath.doctor.forms import NO_BYTES, Forms, make_forms
 from hitpath.doctor.kept import KeptRows, keep_rows
 from hitpath.doctor.placing import Placing
 from hitpath.doctor.prove import Proven, Prover
@@ -25,14 +25,17 @@ from hitpath.doctor.provider import provider_view
 from hitpath.doctor.relatives import find_families
 from hitpath.doctor.resolve import resolve
 from hitpath.doctor.shared_causes import clock_bursts, constant_floors
-from hitpath.doctor.steps import Plan
+from hitpath.doctor.token_forms import forms_of
+from hitpath.doctor.what_ifs import replayed_choices
 from hitpath.doctor.worth import worth_of_kinds
+from hitpath.report.doctor_applications import application_names
 from hitpath.sim.rungs import root_codes
 from hitpath.spine import analyze_trace
 from hitpath.summary import Analysis
 from hitpath.summary.lengths import NO_IDENTITY
 from hitpath.text.tokenizer import TextTokenizer, load_tokenizer
 from hitpath.traces import open_inputs, read_trace
+from hitpath.traces.mapping import parse_mapping
 from hitpath.traces.table import Ints, Trace
 
 NO_TEXT = "there is no text to fix: the trace has ids only"
@@ -56,6 +59,13 @@ class Subject:
         """Rung 6 of every request: what anything earlier gives it as it is."""
         rungs: Ints = self.analysis.ledger.rungs.model[6]
         return rungs
+
+    @property
+    def isolated(self) -> Ints:
+        """What rung 6 adds to rung 5: there under another salt or adapter."""
+        rungs = self.analysis.ledger.rungs.model
+        more: Ints = rungs[6] - rungs[5]
+        return more
 
 
 def open_subject(
@@ -89,7 +99,7 @@ def read_kept(
     progress: Progress | None = None,
 ) -> tuple[Trace, KeptRows]:
     """The trace, with the text of its rows. tokenizer: that of the setting. Raises HitpathError."""
-    kept = KeptRows()
+    kept = KeptRows(mapping=parse_mapping(mapping))
     trace = read_trace(
         traces,
         block_size=setting.block_size,
@@ -137,9 +147,13 @@ def examine(
     decode = None if tokenizer is None else tokenizer.decode
     compared = diagnose(trace, subject.kept, families, progress, decode, placing)
     findings = resolve(compared)
-    forms = make_forms(trace, subject.requests, Plan(), progress) if trace.has_text else None
+    known = forms_of(trace, subject.requests, subject.tokenizer, progress)
+    forms, no_forms = (None, known) if isinstance(known, str) else (known, "")
     match = None if forms is None else forms.match(trace, _roots(subject))
-    costs = cost_of(findings, subject.since, forms, match)
+    elsewhere = None
+    if forms is not None and match is not None:
+        elsewhere = Elsewhere(subject.requests, forms, match, _roots(subject), findings).differences
+    costs = cost_of(findings, subject.since, forms, match, elsewhere, subject.isolated)
     defects = gather(findings, costs)
     worth = worth_of_kinds(trace, findings, costs, subject.since, pricing, prices)
     before, prompt = hits_of(subject.analysis)
@@ -162,10 +176,12 @@ def examine(
         why_not=proven.why_not,
         fixed=proven.fixed,
         what_ifs=tuple(choices),
-        shared_causes=tuple(_shared(subject, defects)),
-        notes=(*_notes(trace, forms), *(placing.notes if placing else ()), *proven.notes),
+        shared_causes=tuple(_shared(subject, costs, defects)),
+        notes=(*_notes(trace, no_forms), *(placing.notes if placing else ()), *proven.notes),
         provider=provider_view(trace, subject.requests, findings),
         worth=worth,
+        in_row=subject.requests.path,
+        application_names=application_names(findings, subject.requests),
     )
 
 
@@ -178,7 +194,7 @@ def _proofs(
 ) -> tuple[Proven, list[WhatIf], str]:
     """(proofs, what choices cost, why there is no proof)."""
     trace = subject.trace
-    choices = compaction_choices(trace, findings) if what_ifs else []
+    choices = compaction_choices(trace, subject.requests, findings) if what_ifs else []
     if not trace.has_text and tokenizer is None:
         return Proven(), choices, NO_TEXT_YET if trace.identity == "tokens" else NO_TEXT
 
@@ -188,8 +204,9 @@ def _proofs(
     fixer = Fixer(trace, subject.requests, findings, tokenizer)
     prover = Prover(fixer, findings, replay, hits_of(subject.analysis))
     proven = prover.prove(defects)
-    if what_ifs and any(defect.kind == "clock" for defect in defects):
-        choices = [*prover.clock_choices(), *choices]
+    if what_ifs:
+        before = hits_of(subject.analysis)
+        choices = [*replayed_choices(fixer, findings, replay, defects, proven, before), *choices]
     return proven, choices, ""
 
 
@@ -203,13 +220,13 @@ def _roots(subject: Subject) -> Ints:
     return root_codes(subject.trace, subject.setting.split_models)
 
 
-def _shared(subject: Subject, defects: Sequence[Defect]) -> list[SharedCause]:
+def _shared(subject: Subject, costs: Costs, defects: Sequence[Defect]) -> list[SharedCause]:
     trace = subject.trace
-    reused = np.where(trace.reported_hit >= 0, trace.reported_hit, subject.since)
-    return [*constant_floors(trace, reused, defects), *clock_bursts(trace, defects)]
+    reported, hits = trace.reported_hit, subject.analysis.ledger.rungs.model[0]
+    missed = costs.lost + np.where(reported >= 0, np.maximum(subject.since - reported, 0), 0)
+    reused = np.where(reported >= 0, reported, hits)
+    return [*constant_floors(trace, reused, missed, defects), *clock_bursts(trace, defects)]
 
 
-def _notes(trace: Trace, forms: Forms | None) -> tuple[str, ...]:
-    if forms is None:
-        return (*trace.notes, f"rung 7 is not known: {NO_BYTES}")
-    return trace.notes
+def _notes(trace: Trace, no_forms: str) -> tuple[str, ...]:
+    return (*trace.notes, f"rung 7 is not known: {no_forms}") if no_forms else trace.notes

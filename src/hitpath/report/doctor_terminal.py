@@ -1,9 +1,10 @@
 """The doctor's terminal page: a ranked list that a busy person can act on."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from hitpath.accounting.rates import ratio
@@ -11,13 +12,16 @@ from hitpath.doctor.advice import TITLES, advice_of
 from hitpath.doctor.defects import Defect
 from hitpath.doctor.diagnosis import Diagnosis
 from hitpath.doctor.provider import SENTENCES, ProviderView
+from hitpath.report.doctor_applications import application_words, applications_of
 from hitpath.report.doctor_document import Shown, cause_sentence, path_shown
 from hitpath.report.doctor_words import (
     FIXES_NOTE,
+    cured_words,
     gain_words,
     notes_of_choices,
     replay_words,
     requests_words,
+    seen,
 )
 from hitpath.report.pages import titled
 from hitpath.report.terminal_parts import problems
@@ -33,6 +37,9 @@ def print_diagnosis(found: Diagnosis, page: Console, content: bool = True) -> No
     page.print(Padding(Group(*_head(found)), (1, 0, 1, 2)))
     if found.defects:
         page.print(titled("Defects, by what they cost", _list(found, shown)))
+    applications = _applications(found, content)
+    if applications is not None:
+        page.print(titled("By application", applications))
     if found.proofs:
         page.print(titled("Fixes, by what a replay gains", _fixes(found)))
     elif found.why_no_proof:
@@ -63,65 +70,80 @@ def _head(found: Diagnosis) -> Iterable[Text]:
     lost = int(found.costs.lost.sum())
     num = len({finding.application for finding in found.findings})
     applications = "1 application" if num == 1 else f"{num:,} applications"
-    yield Text(f"{len(trace):,} requests of {applications}, {prompt:,} prompt {unit}")
+    requests = "1 request" if len(trace) == 1 else f"{len(trace):,} requests"
+    yield Text(f"{requests} of {applications}, {prompt:,} prompt {unit}")
     if not found.defects:
         yield Text(
             "no defect: every request goes on where its relative ended, or is new", style="bold"
         )
-        return
-    share = percent(ratio(lost, prompt))
-    yield Text(
-        f"{lost:,} {unit} ({share}) were there before, and invalidated by what follows",
-        style="bold",
-    )
+    else:
+        share = percent(ratio(lost, prompt))
+        yield Text(
+            f"{lost:,} {unit} ({share}) were there before, and invalidated by what follows",
+            style="bold",
+        )
     replayed = replay_words(found)
     if replayed is not None:
         yield Text(replayed)
 
 
 def _list(found: Diagnosis, shown: Shown) -> RenderableType:
-    parts: list[RenderableType] = []
+    """Each defect beside its number: what is too long for a line goes on below itself."""
+    parts = Table.grid(padding=(0, 1))
+    parts.add_column(justify="right")
+    parts.add_column(overflow="fold")
     for number, defect in enumerate(found.defects[:_MOST], 1):
-        parts += _defect(found, number, defect, shown)
+        parts.add_row(Text(f"{number}.", style="bold"), Group(*_defect(found, defect, shown)))
     rest = len(found.defects) - _MOST
     if rest > 0:
-        parts.append(Text(f"… and {rest:,} more (--json)", style="dim"))
-    return Group(*parts)
+        parts.add_row("", Text(f"… and {rest:,} more (--json)", style="dim"))
+    return parts
 
 
-def _defect(found: Diagnosis, number: int, defect: Defect, shown: Shown) -> list[RenderableType]:
-    proven = gain_words(found, defect)
-    path = path_shown(defect.json_path, shown)
-    head = Text(f"{number}. {TITLES[defect.kind]}", style="bold")
+def _defect(found: Diagnosis, defect: Defect, shown: Shown) -> Iterator[RenderableType]:
+    path = path_shown(found.path_of(defect), shown)
+    head = Text(TITLES[defect.kind], style="bold")
     head.append(
         f" at {path or defect.segment}, character {defect.char_offset:,}"
         + (f" ({defect.segment})" if defect.segment not in ("", path) else ""),
-        style="",
+        style="not bold",
     )
-    lines: list[RenderableType] = [
-        head,
-        Text(
-            f"   {requests_words(found, defect)} · {defect.tokens_invalidated:,} "
-            f"invalidated by {defect.tokens_changed:,} changed · {proven}"
-        ),
-    ]
+    yield head
+    whose = application_words(found, defect, shown.content)
+    if whose:
+        yield Text(whose, style="dim")
+    yield Text(
+        f"{requests_words(found, defect)} · {defect.tokens_invalidated:,} invalidated by "
+        f"{defect.tokens_changed:,} changed · {gain_words(found, defect)}"
+    )
     if shown.content and (defect.there or defect.here):
-        excerpt = Text("   ")
-        excerpt.append_text(label(_cut(defect.there) or "(nothing)"))
+        excerpt = label(_cut(seen(defect.there, defect.kind)) or "(nothing)")
         excerpt.append(" → ", style="dim")
-        excerpt.append_text(label(_cut(defect.here) or "(nothing)"))
-        lines.append(excerpt)
+        excerpt.append_text(label(_cut(seen(defect.here, defect.kind)) or "(nothing)"))
+        yield excerpt
     elif not shown.content:
-        lines.append(
-            Text(f"   {len(defect.there):,} → {len(defect.here):,} characters", style="dim")
-        )
+        yield Text(f"{len(defect.there):,} → {len(defect.here):,} characters", style="dim")
     if defect.detail and shown.content:
-        lines.append(label(f"   {defect.detail}"))
-    lines.append(Text(f"   fix: {advice_of(defect.kind, defect.segment)}", style="green"))
+        yield label(defect.detail)
+    yield Text(f"fix: {advice_of(defect.kind, defect.segment)}", style="green")
     why = found.why_no_gain(defect)
     if why is not None:
-        lines.append(Text(f"   not replayed: {why}", style="dim"))
-    return lines
+        yield Text(f"not replayed: {why}", style="dim")
+
+
+def _applications(found: Diagnosis, content: bool) -> RenderableType | None:
+    """What each application lost; None where there is one."""
+    rows = applications_of(found)
+    if len(rows) < 2:
+        return None
+    heads = ("application<", "requests", "prompt", "invalidated", "share")
+    shown = table(*heads, "begins with~") if content else table(*heads)
+    for row in rows[:_MOST]:
+        cells = [str(row.number), count(row.num_requests), count(row.prompt_tokens),
+                 count(row.lost), percent(ratio(row.lost, row.prompt_tokens))]  # fmt: skip
+        shown.add_row(*cells, *([label(row.name)] if content else []))
+    rest = len(rows) - _MOST
+    return Group(shown, Text(f"… and {rest:,} more (--json)", style="dim")) if rest > 0 else shown
 
 
 def _cut(text: str) -> str:
@@ -131,7 +153,7 @@ def _cut(text: str) -> str:
 def _fixes(found: Diagnosis) -> RenderableType:
     shown = table("fix<", "gain", "lost without it", "hit rate", "cures~")
     for proof in found.proofs:
-        kinds = ", ".join(kind.replace("_", " ") for kind in proof.kinds)
+        kinds = cured_words(found, proof)
         rate = percent(ratio(proof.hit_tokens, proof.prompt_tokens))
         shown.add_row(
             proof.name, f"{proof.gain_tokens:+,}", count(proof.loss_without_tokens), rate, kinds

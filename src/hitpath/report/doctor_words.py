@@ -1,20 +1,54 @@
 """Sentences that the doctor's terminal page and its HTML page share."""
 
+import unicodedata
+
 from hitpath.accounting.rates import ratio
+from hitpath.doctor.change import Kind
 from hitpath.doctor.defects import Defect
-from hitpath.doctor.diagnosis import Diagnosis
+from hitpath.doctor.diagnosis import Diagnosis, Proof
 from hitpath.report.text_parts import percent
 
-FIXES_NOTE = "gain: computed tokens (prompt less hits) before, less those after; the rest as it is"
+FIXES_NOTE = (
+    "gain: computed tokens (prompt less hits) before, less those after, the rest as it is; lost "
+    "without it: how much less all fixes but this one gain"
+)
 """Under the table of fixes."""
 
 
+_SPACE = str.maketrans({" ": "\u2420", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+_OF_FORM = ("white_space", "hidden_characters", "unicode_form")
+
+
+def seen(text: str, kind: Kind) -> str:
+    """An excerpt in which one sees what differs: where only white space or form does, blanks are
+    marked, and what is invisible or composed in two ways stands by its code points."""
+    if kind not in _OF_FORM and text.strip():
+        return text
+    every = kind == "unicode_form"
+    shown = "".join(_escaped(c) if _is_hard_to_see(c, every) else c for c in text)
+    return shown.translate(_SPACE) if kind == "white_space" or not text.strip() else shown
+
+
+def _is_hard_to_see(character: str, every: bool) -> bool:
+    if character.isascii():
+        return not character.isprintable() and character not in "\n\r\t"
+    if character == "…":
+        return False  # ours, between two changes
+    return every or not character.isprintable() or unicodedata.category(character)[0] == "M"
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode()
+
+
 def replay_words(found: Diagnosis) -> str | None:
-    """The trace as it is and with all fixes: a fix may make prompts longer, so that the hit rate
-    rises and more is computed. None where nothing was replayed."""
-    if found.before is None or found.after is None:
+    """The trace as it is and, where fixes could be replayed, with all of them: a fix may make
+    prompts longer, so that the hit rate rises and more is computed. None for no prompt tokens."""
+    if found.before is None:
         return None
     words = f"hit rate {percent(found.before)} as it is"
+    if found.after is None:
+        return words
     if not found.proofs:
         return f"{words}; no fix is known that changes it" if found.defects else words
     gain = found.proofs[-1].gain_tokens
@@ -45,14 +79,29 @@ def gain_words(found: Diagnosis, defect: Defect) -> str:
     return f"{words} alone, {beside:+,} beside the other fixes"
 
 
+def cured_words(found: Diagnosis, proof: Proof) -> str:
+    """The kinds that were found and that a fix reaches."""
+    kinds = {
+        defect.kind: None
+        for defect in found.defects
+        if defect.kind in proof.kinds and proof.reaches(defect)
+    }
+    return ", ".join(kind.replace("_", " ") for kind in kinds)
+
+
 def notes_of_choices(found: Diagnosis) -> list[str]:
     """What the rows of each choice are measured against."""
     choices = {choice.choice for choice in found.what_ifs}
     notes = {
-        "clock": "clock: the trace replayed with it, gain against the trace as it is",
+        "tools": (
+            "tools, clock: replayed beside all other fixes that help, gain against the first row "
+            "of the choice"
+        ),
         "compaction": (
             "compaction: the growth of this trace's sessions if nothing else broke, gain against "
             "the last row; not to be compared with the rate of the trace"
         ),
     }
+    if "clock" in choices:
+        choices.add("tools")
     return [note for name, note in notes.items() if name in choices]

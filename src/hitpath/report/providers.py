@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from hitpath.core import ABSENT, SettingError
+from hitpath.core import ABSENT, InputError, SettingError
 from hitpath.cost.price_list import load_price_list
 from hitpath.report.output import is_stdout, write_whole
 from hitpath.report.pages import print_page, write_json
 from hitpath.report.providers_terminal import print_providers
 from hitpath.report.run import check_outputs, shown_progress
-from hitpath.summary.provider_prompts import provider_prompts, reported_of
+from hitpath.summary.provider_prompts import NO_PROMPTS, provider_prompts, reported_of
 from hitpath.summary.providers import (
     PROVIDERS,
     PredictedCache,
@@ -88,6 +88,8 @@ def analysed(job: ProvidersJob, progress: Any = None) -> ProvidersAnalysis:
         inputs=open_inputs(job.traces, progress),
         keep_places=True,
     )
+    if trace.identity == "lengths_only":
+        raise InputError(job.traces[0], "", NO_PROMPTS)
     marks = read_marks(job.traces, trace)
     prompts = provider_prompts(trace, marks, job.bytes_per_token)
     return predict_providers(trace, prompts, names, prices)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
-from hitpath.core import InputError
+from hitpath.core import InputError, why_no_file
 
 MAX_FILE_BYTES = 1 << 20
 """A description of a fleet is a page, not a trace."""
@@ -163,7 +163,7 @@ def _toml(path: str) -> dict[str, Any]:
     try:
         found = Path(path)
         if not found.is_file():
-            raise InputError(path, "", "no such file")
+            raise InputError(path or '""', "", why_no_file(found) if path else "no such file")
         if found.stat().st_size > MAX_FILE_BYTES:
             raise InputError(path, "", f"larger than {MAX_FILE_BYTES >> 20} MiB: no fleet")
         return tomllib.loads(found.read_bytes().decode("utf-8"))

@@ -6,6 +6,7 @@ engine has somewhat less, and prints how many tokens it has.
 """
 
 from functools import lru_cache
+from typing import TypeVar
 
 from hitpath.core import SettingError
 from hitpath.cost.kv import has_constant_kv
@@ -17,6 +18,7 @@ from hitpath.sim.serving.step_time import StepModel, fixed_steps, step_model
 from hitpath.sim.serving_engines import EngineRules
 from hitpath.sim.serving_file import Worker
 
+T = TypeVar("T")
 _OF_A_MODEL = (
     "model", "hardware", "tp", "weights", "kv_dtype", "efficiency", "fit", "mla", "memory_frac",
 )  # fmt: skip
@@ -37,13 +39,18 @@ def replica_of_worker(worker: Worker) -> Replica | None:
     return _loaded(
         worker.model,
         worker.hardware,
-        worker.tp or 1,
-        worker.weights or "bf16",
-        worker.kv_dtype or "bf16",
-        worker.efficiency or "ideal",
-        worker.mla or "faster",
+        _or(worker.tp, 1),
+        _or(worker.weights, "bf16"),
+        _or(worker.kv_dtype, "bf16"),
+        _or(worker.efficiency, "ideal"),
+        _or(worker.mla, "faster"),
         worker.fit,
     )
+
+
+def _or(told: T | None, default: T) -> T:
+    """What is told, be it empty: an empty name is refused where it is looked up."""
+    return default if told is None else told
 
 
 @lru_cache(maxsize=64)

@@ -19,6 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hitpath.core import SettingError
+from hitpath.text.mistral_requests import (
+    as_mistral_messages,
+    as_mistral_tools,
+    refusal,
+    remember_checked_tools,
+)
 from hitpath.text.regex_seams import Verdict, regex_verdict
 from hitpath.text.seams import Cuts, make_cuts
 from hitpath.text.tekken import tekken_encoder
@@ -51,6 +57,7 @@ class MistralTokenizer:
         splits it, None where that is not known."""
         self.name = name
         self._mistral = mistral
+        remember_checked_tools(mistral)
         self._base = mistral.instruct_tokenizer.tokenizer
         self._recorder = mistral.instruct_tokenizer.tokenizer = _Recorder(self._base)
         self._encode_text = encode_text
@@ -133,17 +140,20 @@ class MistralTokenizer:
         return "".join(parts)
 
     def render_chat(self, messages: Sequence[dict[str, Any]], tools: Sequence[Any] | None) -> str:
-        request = needed("mistral_common.protocol.instruct.request", _PACKAGE)
         self._recorder.pieces = []
+        said, listed = as_mistral_messages(messages), as_mistral_tools(tools or ())
         try:
-            chat = request.ChatCompletionRequest.from_openai(
-                messages=[_with_short_ids(message) for message in messages],
-                tools=list(tools) if tools else None,
-            )
-            ids = self._mistral.encode_chat_completion(chat).tokens
+            ids = self._encoded(said, listed)
         except Exception as error:  # pydantic's, its own and bare ones
-            raise RenderError("messages", " ".join(str(error).split())) from error
+            raise refusal(error, said, listed, self._encoded) from error
         return self._text_of(ids, self._recorder.pieces)
+
+    def _encoded(self, messages: list[dict[str, Any]], tools: list[Any]) -> Sequence[int]:
+        """Ids of a request as mistral-common takes it, pieces of text as the recorder has them."""
+        request = needed("mistral_common.protocol.instruct.request", _PACKAGE)
+        chat = request.ChatCompletionRequest.from_openai(messages=messages, tools=tools or None)
+        ids: Sequence[int] = self._mistral.encode_chat_completion(chat).tokens
+        return ids
 
     def render_reply(self, reply: str, chat: bool) -> str:
         return reply + (CONTROL + self._names[self._base.eos_id] if chat else "")
@@ -162,19 +172,6 @@ class MistralTokenizer:
             parts += [JOINT, piece] if after_piece else [piece]
             after_piece = True
         return "".join(parts)
-
-
-def _with_short_ids(message: dict[str, Any]) -> dict[str, Any]:
-    """Tool-call ids cut to their last nine characters, all that Mistral takes, as vLLM does."""
-    short = dict(message)
-    if isinstance(message.get("tool_call_id"), str):
-        short["tool_call_id"] = message["tool_call_id"][-9:]
-    if isinstance(message.get("tool_calls"), list):
-        short["tool_calls"] = [
-            {**call, "id": str(call.get("id", ""))[-9:]} if isinstance(call, dict) else call
-            for call in message["tool_calls"]
-        ]
-    return short
 
 
 class _Recorder(threading.local):

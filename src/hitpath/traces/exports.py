@@ -103,8 +103,18 @@ class ExportRows:
             row.context = Context(model=call.model, salt=text.cache_salt)
         row.reported_prompt = call.counts.prompt
         row.output_tokens = None if self._prompts.in_bytes else call.output_tokens
-        take_replies(row, call.replies, self._prompts, place)
+        if isinstance(text, str):
+            self._take_completion(row, call.replies, place)
+        else:
+            take_replies(row, call.replies, self._prompts, place)
         return row
+
+    def _take_completion(self, row: Row, replies: list[Message], place: str) -> None:
+        """The text that follows a completion prompt: no chat, so nothing ends it."""
+        content = replies[0].get("content") if len(replies) == 1 else None
+        if isinstance(content, str):
+            row.output = self._prompts.reply(content, False, "response", place)
+            row.output_tokens = len(row.output)
 
     def _row(self, call: Call) -> Row:
         number = len(self._builder.rows) + len(self._builder.skipped)

@@ -92,6 +92,11 @@ class StrictRow(HitpathRow, forbid_unknown_fields=True, kw_only=True):
     """One line without fields that we do not have."""
 
 
+_OURS_ALONE = frozenset(
+    ("session", "turn", "tenant", "worker", "context", "reported", "output_tokens", "reply",
+     "finish_s", "parent", "excluded")
+)  # fmt: skip
+"""Fields that no request body has."""
 _KINDS = ("tokens", "block_keys", "messages", "prompt", "segments")
 _IDENTITY: dict[str, Identity] = {
     LENGTHS: "lengths_only",
@@ -114,10 +119,13 @@ _OUTPUT_OF = {
 
 
 def recognises(value: object) -> bool:
-    """Whether a first row is of this format."""
+    """Whether a first row is of this format. A request body that was given an id is none."""
     if not isinstance(value, dict):
         return False
-    return "arrival_s" in value or ("id" in value and any(kind in value for kind in _KINDS))
+    if "arrival_s" in value:
+        return True
+    is_body = "model" in value and "messages" in value and not value.keys() & _OURS_ALONE
+    return "id" in value and not is_body and any(kind in value for kind in _KINDS)
 
 
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:

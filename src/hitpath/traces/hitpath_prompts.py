@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hitpath.core import InputError
+from hitpath.traces.conversations import plain_message, plain_tools
 from hitpath.traces.prompts import TextPrompts
 from hitpath.traces.rows import NO_SYMBOLS, Symbols, check_tokens, symbols_from
 from hitpath.traces.segments import MAX_SEGMENT_TOKENS, SegmentTokens, Stretches
@@ -89,7 +90,9 @@ class OwnPrompts:
 
     def _of_messages(self, data: "HitpathRow", place: str) -> tuple[Symbols, Symbols | None]:
         assert data.messages is not None
-        prompt = self._texts.chat(data.messages, data.tools, _session(data), "messages", place)
+        messages = [plain_message(message) for message in data.messages]
+        tools = plain_tools(data.tools or [])
+        prompt = self._texts.chat(messages, tools, _session(data), "messages", place)
         return prompt, self._reply(data, True, place)
 
     def _reply(self, data: "HitpathRow", chat: bool, place: str) -> Symbols | None:

@@ -110,9 +110,12 @@ def recognises(value: object) -> bool:
     """Whether a first row is a request body, or holds one."""
     if isinstance(value, list):
         return bool(value) and recognises(value[0])
-    if not isinstance(value, dict) or value.keys() & _OTHERS:
+    if not isinstance(value, dict):
         return False
-    return _is_body(value) or any(_is_body(value.get(name)) for name in _WRAPPERS)
+    has_id = {"id", "model", "messages"} <= value.keys()  # a body that was given an id
+    if value.keys() & (_OTHERS - {"id"} if has_id else _OTHERS):
+        return False
+    return has_id or _is_body(value) or any(_is_body(value.get(name)) for name in _WRAPPERS)
 
 
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:

@@ -5,6 +5,7 @@ reasoning), Anthropic's blocks (text, tool_use, tool_result, thinking) and Bedro
 toolUse, toolResult). A message that mixes tool results with text becomes several, in this order.
 """
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -38,6 +39,37 @@ def text_of(block: Any) -> str | None:
     return None
 
 
+@dataclass(slots=True)
+class Sorted:
+    """Blocks of a message by what they are, each with its number in the content."""
+
+    texts: list[tuple[int, Any]] = field(default_factory=list)
+    calls: list[tuple[int, Any]] = field(default_factory=list)
+    results: list[tuple[int, Message]] = field(default_factory=list)
+    thoughts: list[tuple[int, str]] = field(default_factory=list)
+
+    @property
+    def is_results_alone(self) -> bool:
+        """Whether nothing but results stands in it."""
+        return bool(self.results) and not self.texts and not self.calls
+
+
+def sorted_blocks(content: list[Any]) -> Sorted:
+    """What a message's content holds."""
+    found = Sorted()
+    for number, block in enumerate(content):
+        if (call := _call(block)) is not None:
+            found.calls.append((number, call))
+        elif (result := _result(block)) is not None:
+            found.results.append((number, result))
+        elif (thought := _thought(block)) is not None:
+            found.thoughts.append((number, thought))
+        else:
+            text = text_of(block)
+            found.texts.append((number, block if text is None else {"type": "text", "text": text}))
+    return found
+
+
 def as_chat(message: Message) -> list[Message]:
     """One message, in the form of OpenAI's chat: content as text (or as parts that a tokenizer
     will refuse with their place), calls as `tool_calls`, each result a message of its own."""
@@ -45,29 +77,18 @@ def as_chat(message: Message) -> list[Message]:
     kept: Message = {k: message[k] for k in _KEPT if message.get(k) is not None}
     if not isinstance(content, list):
         return [{**kept, "content": "" if content is None else content}]
-    texts: list[Any] = []
-    calls: list[Any] = []
-    results: list[Message] = []
-    thoughts: list[str] = []
-    for block in content:
-        if (call := _call(block)) is not None:
-            calls.append(call)
-        elif (result := _result(block)) is not None:
-            results.append(result)
-        elif (thought := _thought(block)) is not None:
-            thoughts.append(thought)
-        else:
-            text = text_of(block)
-            texts.append(block if text is None else {"type": "text", "text": text})
-    if not texts and not calls and results:
+    found = sorted_blocks(content)
+    results = [result for _, result in found.results]
+    if found.is_results_alone:
         return results
+    texts: Any = [text for _, text in found.texts]
     if len(texts) == 1 and text_of(texts[0]) is not None:
         texts = texts[0]["text"]
     told: Message = {**kept, "content": texts or ""}
-    if calls:
-        told["tool_calls"] = calls
-    if thoughts:
-        told["reasoning_content"] = "\n".join(thoughts)
+    if found.calls:
+        told["tool_calls"] = [call for _, call in found.calls]
+    if found.thoughts:
+        told["reasoning_content"] = "\n".join(thought for _, thought in found.thoughts)
     return [*results, told]
 
 

@@ -90,8 +90,8 @@ def _read_large(source: Input, builder: TraceBuilder, spans: "_Spans") -> None:
     for part in source.parts(ARRAYS, ()):
         try:
             if part.array:
-                path = f"{part.path}."
-                spans.offer(part.text, partial(decode_span, part.text, path, part.place))
+                decode = partial(decode_span, part.text, f"{part.path}.", part.place)
+                spans.offer(part.text, decode, f"{part.place}:{part.path}")
             else:
                 check_rest(part.text, part.place)
         except InputError as error:
@@ -127,8 +127,9 @@ class _Spans:
         self._with_messages = False
         self._waiting: list[_Waiting] = []
 
-    def offer(self, raw: bytes, decode: Callable[[], Span]) -> None:
-        """A span, as a row if it calls a model. raw: its JSON; decode: raises InputError."""
+    def offer(self, raw: bytes, decode: Callable[[], Span], place: str = "") -> None:
+        """A span, as a row if it calls a model. raw: its JSON; decode: raises InputError; place: of
+        a row of its own, "" where the document is the row."""
         try:
             span = decode()
             kind = next((v for n in _KINDS if (v := span.attributes.get(n)) is not None), None)
@@ -141,7 +142,7 @@ class _Spans:
             self._with_messages = True
             self._reject_waiting()
             make = partial(self._row, span, call)
-            self._builder.attempt(make, span.place, self._prompts.comparable)
+            self._builder.attempt(make, place or span.place, self._prompts.comparable)
         elif kind in _CALLS and _tells_only_its_error(span.attributes):
             self._counts[_FAILED] += 1
         elif kind in _CALLS or (kind is None and has_usage(span.attributes)):

@@ -33,7 +33,7 @@ _SENT = ("role", "content", "name", "tool_calls", "tool_call_id", "tool_call_ids
 """Fields of a message that reach the model; the others (thought, agent, tags) do not."""
 
 
-class _Step(msgspec.Struct, kw_only=True):
+class Step(msgspec.Struct, kw_only=True):
     query: list[Message] | None = None
     response: str | None = None
     tool_calls: list[Message] | None = None
@@ -42,7 +42,7 @@ class _Step(msgspec.Struct, kw_only=True):
 class Run(msgspec.Struct, kw_only=True):
     """One trajectory; the format has many more fields."""
 
-    trajectory: list[_Step]
+    trajectory: list[Step]
     history: list[Message] = []
 
 
@@ -65,7 +65,7 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
         for place, text in rows_of(source):
             try:
                 run: Run = decode_struct(_decoder, text, place)
-                queries = any(_is_query(step) for step in run.trajectory)
+                queries = any(has_query(step) for step in run.trajectory)
                 calls = _from_queries if queries else _from_history
                 requests = list(calls(run, prompts, place))
             except InputError as error:
@@ -96,10 +96,10 @@ def _row(name: str, place: str, prompt: Symbols, output: Symbols | None, clock: 
     )
 
 
-def _sent(message: Message, prompts: TextPrompts) -> Message:
-    """What reaches the model of a message."""
+def sent(message: Message, in_bytes: bool) -> Message:
+    """What reaches the model of a message; in_bytes: for a plain rendering, else for a template."""
     kept = plain_message({key: message[key] for key in _SENT if message.get(key) is not None})
-    if prompts.in_bytes:
+    if in_bytes:
         return kept
     ids = kept.pop("tool_call_ids", None)
     if isinstance(ids, list) and ids:
@@ -107,7 +107,8 @@ def _sent(message: Message, prompts: TextPrompts) -> Message:
     return kept
 
 
-def _is_query(step: _Step) -> bool:
+def has_query(step: Step) -> bool:
+    """Whether a step holds the messages that were sent."""
     return any("role" in message for message in step.query or [])
 
 
@@ -116,9 +117,9 @@ def _from_queries(
 ) -> Iterator[tuple[int, Symbols, Symbols | None]]:
     """(number of the step, prompt, reply) of each step that called the model."""
     for i, step in enumerate(run.trajectory):
-        if not _is_query(step):
+        if not has_query(step):
             continue
-        messages = [_sent(message, prompts) for message in step.query or []]
+        messages = [sent(message, prompts.in_bytes) for message in step.query or []]
         at = f"trajectory[{i}]"
         prompt = prompts.chat(messages, None, place, f"{at}.query", place)
         output = None
@@ -135,11 +136,11 @@ def _from_history(
     told = Conversation(prompts, place, "history")
     for i, message in enumerate(run.history):
         at = f"history[{i}]"
-        sent = _sent(message, prompts)
+        told_as = sent(message, prompts.in_bytes)
         if message.get("role") == "assistant" and message.get("is_demo") is not True and len(told):
-            output = answer(prompts, [sent], at, place)
+            output = answer(prompts, [told_as], at, place)
             yield i, told.prompt(place), output
-        told.add(sent, at, place)
+        told.add(told_as, at, place)
 
 
 FORMAT = Format(NAME, "SWE-agent trajectories", recognises, read)

@@ -18,7 +18,7 @@ from hitpath.traces.rows import Row, Symbols, TraceBuilder
 from hitpath.traces.table import Context, Trace
 from hitpath.traces.whole_prompts import WholePrompts
 
-_COMPLETIONS = ("cmpl-", "embd-")
+COMPLETIONS = ("cmpl-", "embd-")
 """Beginnings of the ids of requests whose text gets the tokenizer's frame; chats are rendered."""
 
 _LEAST_LIMIT = 32
@@ -160,7 +160,7 @@ class LogRows:
         if request.ids is not None:
             return request.ids
         assert request.text is not None
-        if request.id.startswith(_COMPLETIONS):
+        if request.id.startswith(COMPLETIONS):
             return self._texts.prompt(request.text, None, "prompt", request.place)
         return self._prompts.rendered(request.text, None, "prompt", request.place)
 

@@ -14,13 +14,16 @@ from hitpath.doctor.diagnosis import Diagnosis
 from hitpath.doctor.provider import SENTENCES
 from hitpath.doctor.resolve import general_path
 from hitpath.doctor.textdiff import hunks_of
+from hitpath.report.doctor_applications import application_words, applications_of
 from hitpath.report.doctor_document import Shown, cause_sentence, path_shown
 from hitpath.report.doctor_words import (
     FIXES_NOTE,
+    cured_words,
     gain_words,
     notes_of_choices,
     replay_words,
     requests_words,
+    seen,
 )
 from hitpath.report.html.doctor_picture import Box, icicle
 from hitpath.report.text_parts import count, percent
@@ -75,6 +78,7 @@ class DoctorPage:
     provider_note: str
     choices: tuple[tuple[str, ...], ...]
     choices_notes: tuple[str, ...]
+    applications: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
     command: str
     version: str
@@ -117,7 +121,7 @@ def _page(found: Diagnosis, requests: Requests, command: str, shown: Shown) -> D
         fixes=tuple(
             (p.name, f"{p.gain_tokens:+,}", count(p.loss_without_tokens),
              percent(ratio(p.hit_tokens, p.prompt_tokens)),
-             ", ".join(kind.replace("_", " ") for kind in p.kinds))
+             cured_words(found, p))
             for p in found.proofs
         ),
         fixes_note=FIXES_NOTE,
@@ -128,6 +132,7 @@ def _page(found: Diagnosis, requests: Requests, command: str, shown: Shown) -> D
         ),
         choices_notes=tuple(notes_of_choices(found)),
         worth=_worth(found),
+        applications=tuple(_applications(found, shown)),
         provider=tuple(_provider(found)),
         provider_note=(found.provider.note or "") if found.provider and shown.content else "",
         notes=found.notes if shown.content else (),
@@ -156,6 +161,15 @@ def _worth(found: Diagnosis) -> tuple[tuple[str, ...], ...]:
     return (heads, *rows)
 
 
+def _applications(found: Diagnosis, shown: Shown) -> Iterator[tuple[str, ...]]:
+    """Cells of each application, none where there is one."""
+    rows = applications_of(found)
+    for row in rows if len(rows) > 1 else ():
+        name = row.name if shown.content else ""
+        yield (str(row.number), count(row.num_requests), count(row.prompt_tokens), count(row.lost),
+               percent(ratio(row.lost, row.prompt_tokens)), name)  # fmt: skip
+
+
 def _provider(found: Diagnosis) -> Iterator[tuple[str, ...]]:
     """(reason, requests, tokens not read) each."""
     view = found.provider
@@ -175,14 +189,17 @@ def _case(found: Diagnosis, requests: Requests, number: int, defect: Defect, sho
     )
     why = found.why_no_gain(defect)
     numbers += "" if why is None else f" ({why})"
+    whose = application_words(found, defect, shown.content)
     there, here = _sides(requests, defect, shown)
     segments, parts, marks = icicle(found, requests, defect, shown)
     ids = found.trace.ids
     return Case(
         number=number,
         title=TITLES[defect.kind],
-        place=path_shown(defect.json_path, shown) or defect.segment,
-        segment=f"{defect.segment}, character {defect.char_offset:,}",
+        place=path_shown(found.path_of(defect), shown) or defect.segment,
+        segment=", ".join(
+            filter(None, (defect.segment, f"character {defect.char_offset:,}", whose))
+        ),
         numbers=numbers,
         advice=advice_of(defect.kind, defect.segment),
         detail=defect.detail if shown.content else "",
@@ -201,19 +218,25 @@ def _sides(
 ) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
     """Both texts around the first difference, what differs marked."""
     if not shown.content:
-        sides = [
+        told = [
             f"{len(text):,} characters, {shown.name(text)}" for text in (defect.there, defect.here)
         ]
-        return (Piece(sides[0], False),), (Piece(sides[1], False),)
+        return (Piece(told[0], False),), (Piece(told[1], False),)
     one = _text_at(requests, defect.relative, defect)
     other = _text_at(requests, defect.example, defect)
     if one is None or other is None or max(len(one), len(other)) > _MOST_COMPARED:
-        return (Piece(defect.there, True),), (Piece(defect.here, True),)
+        texts = (seen(defect.there, defect.kind), seen(defect.here, defect.kind))
+        return (Piece(texts[0], True),), (Piece(texts[1], True),)
     hunks = hunks_of(one, other)
-    return (
-        tuple(_marked(one, [(h.there_start, h.there_stop) for h in hunks])),
-        tuple(_marked(other, [(h.start, h.stop) for h in hunks])),
+    sides = (
+        _marked(one, [(h.there_start, h.there_stop) for h in hunks]),
+        _marked(other, [(h.start, h.stop) for h in hunks]),
     )
+    there, here = (
+        tuple(Piece(seen(p.text, defect.kind), True) if p.marked else p for p in side)
+        for side in sides
+    )
+    return there, here
 
 
 def _text_at(requests: Requests, row: int, defect: Defect) -> str | None:

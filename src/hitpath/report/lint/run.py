@@ -14,6 +14,7 @@ from hitpath.report.lint.sarif import sarif_document
 from hitpath.report.lint.text import print_lint
 from hitpath.report.output import check_places, is_stdout, write_whole
 from hitpath.report.pages import print_page, write_json
+from hitpath.report.without_values import values_hidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,8 @@ def run_lint(job: LintJob) -> bool:
     )
     places = [*job.outputs(), *([job.baseline] if writes_baseline and job.baseline else [])]
     check_places(places, [Path(path) for path in job.paths if path != "-"])
-    findings = lint(job.paths)
+    with values_hidden(not job.content):
+        findings = lint(job.paths)
     known: frozenset[str] = frozenset()
     if job.baseline is not None and writes_baseline:
         _write(job.baseline, baseline_text(findings))

@@ -31,7 +31,7 @@ def _lines(one: Finding) -> list[Text]:
     if one.num_requests is not None and one.of_requests is not None:
         where.append(f"changed in {one.num_requests:,} of {one.of_requests:,} requests")
     elif one.num_requests is not None:
-        where.append(f"in {one.num_requests:,} requests")
+        where.append(f"in {_counted(one.num_requests, 'request')}")
     if one.chars_behind is not None:
         where.append(f"{count(one.chars_behind)} characters of instructions behind it")
     if where:
@@ -42,16 +42,16 @@ def _lines(one: Finding) -> list[Text]:
     return lines
 
 
+def _counted(number: int, name: str) -> str:
+    return f"{number:,} {name}{'' if number == 1 else 's'}"
+
+
 def _summary(linted: Linted) -> Text:
     num_notes = len(linted.new) - linted.num_failures
     num_known = len(linted.findings) - len(linted.new)
-    parts = [
-        f"{linted.num_failures:,} new findings"
-        if num_known
-        else f"{linted.num_failures:,} findings"
-    ]
+    parts = [_counted(linted.num_failures, "new finding" if num_known else "finding")]
     if num_notes:
-        parts.append(f"{num_notes:,} notes")
+        parts.append(_counted(num_notes, "note"))
     if num_known:
         parts.append(f"{num_known:,} known from the baseline")
     return Text(", ".join(parts), style="bold red" if linted.num_failures else "bold green")

@@ -65,7 +65,9 @@ class SglangSettings:
         if self.page_size < 1 or self.capacity_tokens < self.page_size:
             raise SettingError("--capacity-tokens", f"holds not one page of {self.page_size}")
         if self.host_tokens and not (rules.unified and not self.as_radix_cache):
-            raise SettingError("host tier", "is modelled from SGLang 0.5.20 on")
+            raise SettingError(
+                "--engine sglang:host", "a host tier is modelled from SGLang 0.5.20 on"
+            )
 
     @property
     def write_through_hits(self) -> int:
