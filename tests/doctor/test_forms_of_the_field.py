@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from hitpath.core import Setting
+from hitpath.doctor.compare import compare
 from hitpath.doctor.diagnosis import Diagnosis
+from hitpath.doctor.flat import flat_prompt
 from hitpath.doctor.flat_compare import cut_of_flat
 from hitpath.doctor.leaf import leaf_changes
 from hitpath.doctor.literals import literal_blocks
@@ -275,6 +277,26 @@ def test_a_flat_dialogue_in_small_letters_has_messages(tmp_path: Path, frame: st
 def test_thoughts_that_are_left_out_are_a_template_flip(thought: str) -> None:
     changes = leaf_changes(f"{thought}It is open.", "It is open.", "assistant")
     assert {change.kind for change in changes} == {"template_flip"}
+
+
+def test_a_mark_at_the_head_of_the_reply_that_history_has_not_is_a_template_flip() -> None:
+    start = "<|im_start|>system\nYou sell tickets.<|im_end|>\n<|im_start|>user\nTwo, please."
+    head = "<|im_end|>\n<|im_start|>assistant\n"
+    for mark in ("<answer>\n", "</think>\n\n"):
+        said = f"{start}{head}Which day?<|im_end|>\n<|im_start|>user\nMonday{head}{mark}"
+        found = compare(
+            flat_prompt(f"{start}{head}{mark}", "prompt"), flat_prompt(said, "prompt"), True
+        )
+        assert [change.kind for change in found.changes] == ["template_flip"]
+        assert found.changes[0].char_offset == len(start + head)
+
+
+def test_a_date_and_time_as_mysql_logs_is_one_clock() -> None:
+    one, other = "260309 22:12:30 [Note] ready", "260310 02:03:38 [Note] ready"
+    changes = leaf_changes(one, other, "system")
+    assert [(change.kind, change.first) for change in changes] == [("clock", 4)]
+    ids = leaf_changes("ticket 260309 of 12", "ticket 260310 of 12", "system")
+    assert {change.kind for change in ids} != {"clock"}
 
 
 def test_an_empty_line_more_is_told_beside_an_order() -> None:

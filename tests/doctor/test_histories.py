@@ -110,6 +110,8 @@ THOUGHTS = [
     "<think>\nThe pump first.\n</think>\n\n", "<seed:think>The pump first.</seed:think>",
     "[REASON]The pump first.[/REASON]", "\u25c1think\u25b7The pump first.\u25c1/think\u25b7",
     "<|channel|>analysis<|message|>The pump first.<|end|>",
+    "<|START_THINKING|>The pump first.<|END_THINKING|>",
+    "<|begin_of_thought|>The pump first.<|end_of_thought|>\n",
 ]  # fmt: skip
 
 

@@ -4,16 +4,21 @@ hard negative. Prompts are written by hand from the documented shapes."""
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from doctor.test_dialogues_and_forms import HOUSE, called, chat, said
 from doctor.test_histories import HEAD, changes, turn
 from doctor.test_planted_kinds import findings_of
 from doctor.test_real_traffic import diagnosis_of
+from hitpath.doctor.compare_message import _paired_best
 from hitpath.doctor.id_texts import compare_texts
+from hitpath.doctor.shapes import overlap, words_of
 from hitpath.doctor.symbols import compare_symbols
 from support import write_jsonl
 
@@ -406,3 +411,21 @@ def test_another_first_question_of_a_session_is_no_summary(tmp_path: Path) -> No
     one, other = said("user", long), said("user", "Refactor summarise_branch, please.")
     assert kinds([SYSTEM, one], [SYSTEM, other], tmp_path) == []
     assert kinds([SYSTEM, one, *turn(1)], [SYSTEM, CONTINUED], tmp_path) == ["compacted_history"]
+
+
+@given(
+    st.lists(st.text("ab ", max_size=5), min_size=1, max_size=4),
+    st.lists(st.text("ab ", max_size=5), min_size=1, max_size=5),
+)
+def test_blocks_are_paired_so_that_all_pairs_are_as_alike_as_may_be(
+    one: list[str], other: list[str]
+) -> None:
+    fewer, more = sorted((one, other), key=len)
+    pairs = _paired_best(fewer, more)
+    assert [a for a, _ in pairs] == list(range(len(fewer)))
+
+    def alike(numbers: tuple[int, ...]) -> float:
+        return sum(overlap(words_of(fewer[a]), words_of(more[b])) for a, b in enumerate(numbers))
+
+    best = max(map(alike, combinations(range(len(more)), len(fewer))))
+    assert alike(tuple(b for _, b in pairs)) == pytest.approx(best)

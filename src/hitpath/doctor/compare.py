@@ -27,7 +27,7 @@ from hitpath.doctor.history import Gap, is_note, kind_of_gap, kind_of_note
 from hitpath.doctor.prompt import NO_MESSAGE, SYSTEM, TOOLS, Message, Prompt
 from hitpath.doctor.symbols import common_of
 from hitpath.doctor.textdiff import common_length
-from hitpath.doctor.words_of_kinds import MARKER, THINK
+from hitpath.doctor.words_of_kinds import MARKER, TAG, THINK
 
 Stretch = tuple[int, int]
 _LEAST_LOST, _LEAST_KNOWN = 200, 40
@@ -126,7 +126,8 @@ class _Comparing:
         common = common_length(glue, rest)
         if not glue or common == len(glue) or not self._here.is_one_text:
             return
-        if not (THINK.search(glue) or MARKER.search(glue[common:])):
+        rest_of_head = glue[common:]
+        if not any(mark.search(rest_of_head) for mark in (MARKER, TAG)) and not THINK.search(glue):
             return
         message = self._here.messages[number]
         at = start + len(rest[:common].encode())

@@ -162,10 +162,46 @@ def _part_gap(
 
 def _paired(olds: list[str], news: list[str]) -> list[tuple[int, int]]:
     """Which texts are the same ones: in order, where there are as many; else each of the fewer with
-    the first of the others that it is like, if there is one that leaves enough for the rest."""
+    one of the others, so that all pairs together are as alike as may be."""
     if len(olds) == len(news):
         return [(n, n) for n in range(len(olds))]
     fewer, others = (olds, news) if len(olds) < len(news) else (news, olds)
+    if len(fewer) * len(others) > _MOST_COMPARED:
+        found = _paired_in_turn(fewer, others)
+    else:
+        found = _paired_best(fewer, others)
+    return found if fewer is olds else [(b, a) for a, b in found]
+
+
+def _paired_best(fewer: list[str], others: list[str]) -> list[tuple[int, int]]:
+    """(number, number of the other) in increasing order; of equals the earliest."""
+    words = [words_of(text) for text in others]
+    spare = len(others) - len(fewer)
+    best = [0.0] * (spare + 1)  # of the texts so far, the last of them at number + shift at most
+    chosen: list[list[int]] = []
+    for number, text in enumerate(fewer):
+        own = words_of(text)
+        row, at, most = [], 0, -1.0
+        new: list[float] = []
+        for shift in range(spare + 1):
+            score = best[shift] + overlap(own, words[number + shift])
+            if score > most:
+                most, at = score, shift
+            new.append(most)
+            row.append(at)
+        best = new
+        chosen.append(row)
+    shift = spare
+    found: list[tuple[int, int]] = []
+    for number in range(len(fewer) - 1, -1, -1):
+        shift = chosen[number][shift]
+        found.append((number, number + shift))
+    return found[::-1]
+
+
+def _paired_in_turn(fewer: list[str], others: list[str]) -> list[tuple[int, int]]:
+    """The same for many: each with the first of the others that it is like, if there is one that
+    leaves enough for the rest."""
     words = [words_of(text) for text in others]
     found: list[tuple[int, int]] = []
     at = 0
@@ -174,12 +210,13 @@ def _paired(olds: list[str], news: list[str]) -> list[tuple[int, int]]:
         own = words_of(text)
         like = (n for n in range(at, last + 1) if overlap(own, words[n]) >= _ALIKE)
         place = next(like, at)
-        found.append((number, place) if fewer is olds else (place, number))
+        found.append((number, place))
         at = place + 1
     return found
 
 
 _ALIKE = 0.5
+_MOST_COMPARED = 4_096
 
 
 def _shared_head(part: Part, other: Part | None) -> int:

@@ -23,7 +23,7 @@ _MARKERS = re.compile(
 _HEAD = re.compile(
     r"\s*(?:<\|channel\|>\w{1,20}(?:<\|[a-z_]{1,20}\|>)?"
     r"|<(?:think|thinking|reasoning)>\s*(?:</(?:think|thinking|reasoning)>)?"
-    r"|</(?:think|thinking|reasoning)>"
+    r"|</?[a-z][a-z_-]{1,23}>"
     r"|◁think▷\s*(?:◁/think▷)?|\[THINK\]\s*(?:\[/THINK\])?)?\s*"
 )
 """What a template puts before the reply: it belongs to the head."""

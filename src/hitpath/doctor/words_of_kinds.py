@@ -67,13 +67,14 @@ _THOUGHTS = (
 _IN_BRACKETS = "(?:THINK|THINKING|THOUGHTS?|REASONING)"
 THINK = re.compile(
     rf"(?i)</?{_THOUGHTS}>|◁/?think▷|\[(?:/|BEGIN_|END_|START_)?{_IN_BRACKETS}\]"
-    r"|<\|(?:begin|start|end)_of_(?:thought|thinking|reasoning)\|>|<\|channel\|>analysis"
+    r"|<\|(?:begin|start|end)_(?:of_)?(?:thought|thinking|reasoning)\|>|<\|channel\|>analysis"
 )
 THOUGHT = re.compile(
     rf"(?is)<{_THOUGHTS}>.*?(?:</{_THOUGHTS}>|\Z)|◁think▷.*?(?:◁/think▷|\Z)"
     rf"|\[(?:BEGIN_|START_)?{_IN_BRACKETS}\].*?(?:\[(?:/|END_){_IN_BRACKETS}\]|\Z)"
     r"|<\|channel\|>analysis<\|message\|>.*?(?:<\|end\|>|\Z)"
-    r"|<\|(?:begin|start)_of_(?:thought|thinking|reasoning)\|>.*?(?:<\|end_of_\w{4,10}\|>|\Z)"
+    r"|<\|(?:begin|start)_(?:of_)?(?:thought|thinking|reasoning)\|>.*?"
+    r"(?:<\|end_(?:of_)?(?:thought|thinking|reasoning|solution)\|>|\Z)"
 )
 MARKER = re.compile(
     r"<\|[a-z0-9_]{1,40}\|>|\[/?INST\]|<</?SYS>>|</?s>|<(?:start|end)_of_turn>|<\uff5c[^>]{1,40}\uff5c>"
