@@ -288,11 +288,11 @@ def otlp_value(value: Any) -> Json:
     return {"kvlistValue": {"values": pairs}}
 
 
-def otlp(calls: Sequence[Call]) -> Written:
-    """One document of the collector's file exporter."""
+def otlp(calls: Sequence[Call], as_strings: bool = True) -> Written:
+    """One document of the collector's file exporter. as_strings: messages as strings of JSON."""
     spans = []
     for call in calls:
-        made = otel_new(call, True)
+        made = otel_new(call, as_strings)
         pairs = [{"key": k, "value": otlp_value(v)} for k, v in made["attributes"].items()]
         at = 1_700_000_000 + call.at_s
         spans.append({"traceId": call.session, "spanId": f"s{call.number}",
@@ -302,16 +302,8 @@ def otlp(calls: Sequence[Call]) -> Written:
 
 
 def otlp_nested(calls: Sequence[Call]) -> Written:
-    """The same with structured values instead of strings of JSON."""
-    spans = []
-    for call in calls:
-        made = otel_new(call, False)
-        pairs = [{"key": k, "value": otlp_value(v)} for k, v in made["attributes"].items()]
-        at = 1_700_000_000 + call.at_s
-        spans.append({"traceId": call.session, "spanId": f"s{call.number}",
-                      "startTimeUnixNano": f"{at}000000000", "attributes": pairs})  # fmt: skip
-    document = {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}
-    return Written(json.dumps(document) + "\n", [document] * len(calls))
+    """The same with structured values."""
+    return otlp(calls, as_strings=False)
 
 
 def spans_document(calls: Sequence[Call]) -> Written:

@@ -982,3 +982,15 @@ def test_a_cache_salt_in_a_body_isolates(tmp_path):
     hits = analyze_trace(trace, Setting(block_size=1)).ledger.hit.tolist()
     assert hits[:2] == [0, 0]
     assert hits[2] == trace.prompt_tokens[2]
+
+
+def test_a_body_that_was_given_an_id_is_a_request_body(tmp_path: Path) -> None:
+    """Loggers put `id` and `timestamp` beside the body; hitpath's own rows have `arrival_s`, or a
+    field that no body has."""
+    body = {"id": "a", "timestamp": "2026-03-01T10:00:00Z", "model": "m", "messages": [USER]}
+    trace = trace_of_rows(tmp_path, [body, {**body, "id": "b"}])
+    assert (trace.format, trace.ids) == ("openai-requests", ("a", "b"))
+    with pytest.raises(InputError, match="arrival_s: missing"):
+        trace_of_rows(tmp_path, [{**body, "session": "s"}])
+    own = {"id": "a", "arrival_s": 0, "messages": [USER]}
+    assert trace_of_rows(tmp_path, [own]).format == "hitpath"

@@ -166,7 +166,7 @@ def _paired(olds: list[str], news: list[str]) -> list[tuple[int, int]]:
     if len(olds) == len(news):
         return [(n, n) for n in range(len(olds))]
     fewer, others = (olds, news) if len(olds) < len(news) else (news, olds)
-    if len(fewer) * len(others) > _MOST_COMPARED:
+    if len(fewer) * (len(others) - len(fewer) + 1) > _MOST_COMPARED:
         found = _paired_in_turn(fewer, others)
     else:
         found = _paired_best(fewer, others)

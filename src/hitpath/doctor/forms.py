@@ -23,8 +23,6 @@ from hitpath.doctor.steps import NewText, Plan, Steps
 from hitpath.sim.events import symbols_ever_computed
 from hitpath.traces.table import Ints, Runs, Trace
 
-NO_BYTES = "needs the text of the prompts, counted in bytes (without --tokenizer)"
-
 
 @dataclass(frozen=True, slots=True)
 class Forms:

@@ -1,6 +1,7 @@
 """What expressions hold; see lint_taint.py."""
 
 import ast
+from abc import abstractmethod
 
 from hitpath.doctor import lint_sources as known
 from hitpath.doctor.lint_calls import Calls, TemplateRole
@@ -41,10 +42,10 @@ _CALLABLE = (FunctionRole, ClassRole, KnownRole, PartialRole, InstanceRole)
 class Expressions(Calls):
     """Every kind of expression, once each."""
 
+    @abstractmethod
     def assign(self, target: ast.expr, value: Value, line: int | None) -> None:
         """line: of what is put there; None for what a loop or an unpacking gives, which is no
         sink."""
-        raise NotImplementedError
 
     def value(self, node: ast.expr) -> Value:
         """What an expression holds; sinks within it are told on the way."""

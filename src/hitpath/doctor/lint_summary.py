@@ -1,6 +1,7 @@
 """Calls of linted functions: their summaries with the arguments put in; see lint_taint.py."""
 
 import ast
+from abc import abstractmethod
 
 from hitpath.doctor import lint_sources as known
 from hitpath.doctor.lint_flow import is_stub
@@ -126,9 +127,9 @@ class Summaries(Sinks):
         members = self.unit.own_members
         members[name] = joined(members[name], value) if name in members else value
 
+    @abstractmethod
     def update(self, holder: ast.expr, key: str | None, value: Value) -> None:
         """Something put into what a name or an attribute holds."""
-        raise NotImplementedError
 
     def put_in(self, symbol: Symbol, held: Bound) -> Value:
         """An argument in the place of a parameter's symbol."""
