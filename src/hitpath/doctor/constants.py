@@ -37,16 +37,18 @@ class Constants:
         return _line_of(text, start, stop) in self.lines or text[start:stop] in self.values
 
 
-_known: "WeakKeyDictionary[Requests, tuple[int, dict[str, Constants]]]" = WeakKeyDictionary()
+_Known = tuple[Sequence[Finding], dict[str, Constants]]
+_known: "WeakKeyDictionary[Requests, _Known]" = WeakKeyDictionary()
+"""Of the findings that were asked about last: each fix that is replayed asks again."""
 
 
 def constants_of(findings: Sequence[Finding], requests: Requests) -> dict[str, Constants]:
     """By the general path of a text of the instructions; of all tools' descriptions together."""
     known = _known.get(requests)
-    if known is not None and known[0] == id(findings):
+    if known is not None and known[0] is findings:
         return known[1]
     made = _made(findings, requests)
-    _known[requests] = id(findings), made
+    _known[requests] = findings, made
     return made
 
 

@@ -81,7 +81,7 @@ def _kinds(defects: Sequence[Defect], application: int) -> Counter[str]:
 
 def application_words(found: Diagnosis, defect: Defect, content: bool) -> str:
     """Which application a defect is of, "" where there is one."""
-    if all(finding.application == 0 for finding in found.findings):
+    if len(found.application_names) < 2:
         return ""
     name = printable(found.application_names.get(defect.application, "")) if content else ""
     return f"application {defect.application}" + (f' ("{name}")' if name else "")
