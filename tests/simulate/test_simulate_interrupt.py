@@ -31,6 +31,14 @@ def long_trace(tmp_path_factory):
     return servable(trace_of_rows(tmp_path_factory.mktemp("t"), rows), READ)
 
 
+@pytest.fixture(autouse=True)
+def heard():
+    """A background job of a shell is born deaf to Ctrl-C, and so are its tests."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def compiled(tmp_path_factory):
     """What is measured is the end of a run, not the making of its kernels."""
