@@ -10,7 +10,7 @@ import io
 import os
 import shlex
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.main import get_command
@@ -59,12 +59,8 @@ from hitpath.core import (
     HitpathError,
     ReaderGone,
     Setting,
-    SettingError,
     one_of,
 )
-
-if TYPE_CHECKING:
-    from hitpath.cost.models import ModelKV
 
 app = typer.Typer(
     name="hitpath",
@@ -141,15 +137,14 @@ def analyze(
     show_text: ShowText = False,
 ) -> None:
     """Measure a trace's hit rate under its names, and give every missed token one cause."""
-    from hitpath.report.pricing import Asked, asked_prices, asked_pricing, kv_of
+    from hitpath.report.pricing import Asked, asked_prices, asked_pricing, capacity_of, kv_of
 
     asked = Asked(
         model, kv_dtype, hardware, tp, weights, efficiency, mla, chunk, decode_batch, gpu_hour
     )
     pricing, price_list = asked_pricing(asked), asked_prices(prices or ())
     kv_model = kv_of(asked, needed=capacity_gib is not None)
-    if capacity_gib is not None:
-        capacity_tokens = _tokens_of(capacity_gib, capacity_tokens, kv_model)
+    capacity_tokens = capacity_of(capacity_gib, capacity_tokens, kv_model)
     setting = _setting(
         engine,
         outputs,
@@ -229,10 +224,10 @@ def explain(
 ) -> None:
     """One request: its labels, its nearest relative, and the first token that differs."""
     from hitpath.cost.models import load_model
+    from hitpath.report.pricing import capacity_of
 
     kv_model = load_model(model, kv_dtype) if model is not None else None
-    if capacity_gib is not None:
-        capacity_tokens = _tokens_of(capacity_gib, capacity_tokens, kv_model)
+    capacity_tokens = capacity_of(capacity_gib, capacity_tokens, kv_model)
     setting = _setting(
         engine,
         outputs,
@@ -359,14 +354,6 @@ def query(
 
 for command in (price, rules, calibrate, providers, simulate, size, doctor, lint, serve):
     app.command()(command)
-
-
-def _tokens_of(gib: float, tokens: int | None, model: "ModelKV | None") -> int:
-    if model is None:
-        raise SettingError("--capacity-gib", "needs --model, to know the bytes of a token")
-    if tokens is not None:
-        raise SettingError("--capacity-gib", "and --capacity-tokens are the same; give one")
-    return model.tokens(gib)
 
 
 def _setting(engine: str, outputs: str, router: str | None, **rest: Any) -> Setting:

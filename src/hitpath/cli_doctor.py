@@ -8,6 +8,7 @@ import typer
 
 from hitpath.cli_options import (
     BlockSize,
+    CapacityGiB,
     CapacityTokens,
     Efficiency,
     Engine,
@@ -40,6 +41,7 @@ def doctor(
     ] = None,
     engine: Engine = "unlimited",
     capacity_tokens: CapacityTokens = None,
+    capacity_gib: CapacityGiB = None,
     block_size: BlockSize = None,
     last_token: LastToken = False,
     outputs: KeepOutputs = "ignore",
@@ -96,7 +98,7 @@ def doctor(
     if rows and json_file is None:
         raise SettingError("--rows", "needs --json FILE, where they are put")
     from hitpath.report.doctor_job import DoctorJob, run_doctor
-    from hitpath.report.pricing import Asked, asked_prices, asked_pricing
+    from hitpath.report.pricing import Asked, asked_prices, asked_pricing, capacity_of, kv_of
 
     asked = Asked(
         model=model,
@@ -107,6 +109,9 @@ def doctor(
         efficiency=efficiency,
         gpu_hour_usd=gpu_hour,
     )
+    if model is not None and hardware is None and capacity_gib is None:
+        raise SettingError("--model", "needs --hardware or --capacity-gib: nothing else uses it")
+    kv_model = None if capacity_gib is None else kv_of(asked, needed=True)
     run_doctor(
         DoctorJob(
             traces=traces,
@@ -115,7 +120,7 @@ def doctor(
                 last_token=last_token,
                 outputs=outputs,  # type: ignore[arg-type]
                 block_size=block_size,
-                capacity_tokens=capacity_tokens,
+                capacity_tokens=capacity_of(capacity_gib, capacity_tokens, kv_model),
                 workers=workers,
                 router=router,  # type: ignore[arg-type]
                 seed=seed,

@@ -12,7 +12,7 @@ import pytest
 
 from doctor.test_places_in_every_format import TOOLS, calls_with
 from doctor.text_formats import FORMATS, Call, TextFormat, Written
-from hitpath.core import InputError, Setting
+from hitpath.core import Setting
 from hitpath.report.doctor_fix import check_fixable, write_fixed
 from hitpath.report.doctor_run import examine, open_subject
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from hitpath.doctor.diagnosis import Diagnosis
 
-REFUSED = ("vllm-log", "table")
-WRITTEN = [known for known in FORMATS if known.name not in REFUSED]
+AS_OWN_ROWS = ("vllm-log", "table", "sharegpt")  # test_fix_as_own_rows.py
+WRITTEN = [known for known in FORMATS if known.name not in AS_OWN_ROWS]
 SETTING = Setting(block_size=1)
 MOVED = "[values of this request, moved here from the instructions above]"
 
@@ -137,25 +137,6 @@ def strings_of(value: Any) -> list[str]:
     if isinstance(value, list):
         return [one for inner in value for one in strings_of(inner)]
     return [value] if isinstance(value, str) else []
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_written_is_refused(name: str, tmp_path: Path) -> None:
-    known = next(known for known in FORMATS if known.name == name)
-    with pytest.raises(InputError, match="--fix writes rows of JSON"):
-        fixed(known, known.write(calls_with("clock", tools=known.tools)), tmp_path)
-
-
-def test_runs_without_queries_are_refused(tmp_path: Path) -> None:
-    """Of SWE-agent's runs some keep one history for all requests."""
-    known = next(known for known in FORMATS if known.name == "swe-agent")
-    rows = [json.loads(line) for line in known.write(calls_with("clock")).text.splitlines()]
-    for row in rows:
-        for step in row["trajectory"]:
-            del step["query"]
-    written = Written("".join(json.dumps(row) + "\n" for row in rows), rows)
-    with pytest.raises(InputError, match="without `query` one list"):
-        fixed(known, written, tmp_path)
 
 
 def test_marks_of_tools_stay_at_their_places(tmp_path: Path) -> None:

@@ -58,3 +58,28 @@ def test_the_page_for_a_person_counts_one_application_as_one(trace: Path) -> Non
     told = CliRunner().invoke(app, ["doctor", str(trace)]).output
     assert "1 application," in told
     assert "()" not in told
+
+
+def test_a_capacity_in_gib_is_the_tokens_whose_kv_fits(trace: Path) -> None:
+    bytes_a_token = 2 * 32 * 8 * 128 * 2  # llama-3.1-8b: K and V, layers, KV heads, head size, bf16
+    gib = 2_016 * bytes_a_token / 2**30  # a prompt and one block more
+    in_gib = document(
+        trace, "--engine", "lru", "--capacity-gib", repr(gib), "--model", "llama-3.1-8b"
+    )
+    in_tokens = document(trace, "--engine", "lru", "--capacity-tokens", "2016")
+    assert in_gib["hit_rate"] == in_tokens["hit_rate"]
+    assert in_gib["defects"] == in_tokens["defects"]
+
+
+@pytest.mark.parametrize(
+    ("options", "cause"),
+    [
+        (["--model", "qwen3-8b"], "--model: needs --hardware or --capacity-gib"),
+        (["--engine", "lru", "--capacity-gib", "1"], "--capacity-gib: needs --model"),
+    ],
+)
+def test_sizes_and_models_that_nothing_uses_are_refused(
+    trace: Path, options: list[str], cause: str
+) -> None:
+    done = CliRunner().invoke(app, ["doctor", str(trace), *options])
+    assert cause in str(done.exception)

@@ -153,6 +153,7 @@ class _KeepingTable:
     def __init__(self, table: Rows, kept: KeptRows) -> None:
         self.place = table.place
         self.columns = table.columns
+        self.is_parquet = table.is_parquet
         self._table = table
         self._kept = kept
         kept.has_table = True

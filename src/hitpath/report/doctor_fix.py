@@ -3,7 +3,9 @@
 Rows are written as they came, with the texts, tools and JSON that changed, wherever their format
 keeps these; hitpath's rows of token ids with generated ids put back. Request bodies and hitpath's
 own rows are written in the order of the trace, a line each; of other formats the documents in their
-order in the files, a line each, or as an array where they stood in one.
+order in the files, a line each, or as an array where they stood in one. Where a prompt has no place
+of its own (the turns of a conversation, a log, a table, a document of which only pieces are read),
+hitpath's own rows are written (doctor_fix_own.py).
 """
 
 import re
@@ -24,6 +26,8 @@ from hitpath.doctor.put import put
 from hitpath.doctor.reasoning import Reasoning
 from hitpath.doctor.requests import Request
 from hitpath.doctor.steps import Steps
+from hitpath.report.convert.own_rows import own_rows
+from hitpath.report.doctor_fix_own import FixedRows, write_lines
 from hitpath.traces import (
     guidellm,
     helicone_export,
@@ -52,13 +56,7 @@ _UNTOLD = (KeyError, IndexError, TypeError, StopIteration, msgspec.MsgspecError)
 
 
 def check_fixable(trace: Trace) -> None:
-    """Raise InputError for a format whose rows cannot be written again."""
-    if trace.format not in (*_BODIES, *_DOCUMENTS):
-        cause = (
-            "--fix writes rows of JSON that hold one prompt each: of a conversation's turns, a log "
-            "or a table none is a place of its own"
-        )
-        raise InputError(trace.format, "", cause)
+    """Raise InputError for prompts that no fix can rewrite."""
     if not (trace.has_text or trace.identity == "tokens"):
         raise InputError(trace.format, "", "--fix writes rows with text or token ids")
 
@@ -70,8 +68,10 @@ def write_fixed(found: Diagnosis, kept: KeptRows, requests: Requests, file: IO[b
         raise InputError(found.trace.format, "", f"--fix: {found.why_no_proof}")
     writer = _Writer(found, kept, requests)
     if found.trace.format in _BODIES:
-        for row in range(len(found.trace)):
-            file.write(msgspec.json.encode(writer.row(row)) + b"\n")
+        write_lines(file, map(writer.row, range(len(found.trace))))
+        return
+    if not keeps_places(found.trace, kept, requests):
+        write_lines(file, own_rows(found.trace, FixedRows(found, requests, writer.changes)))
         return
     is_array = None
     for place, document in writer.documents():
@@ -81,6 +81,21 @@ def write_fixed(found: Diagnosis, kept: KeptRows, requests: Requests, file: IO[b
             is_array = True
         file.write(msgspec.json.encode(document) + (b"" if of_array else b"\n"))
     file.write(b"]\n" if is_array else b"")
+
+
+def keeps_places(trace: Trace, kept: KeptRows, requests: Requests) -> bool:
+    """Whether each request has a place of its own in documents of JSON that were kept whole."""
+    if trace.format not in _DOCUMENTS or kept.has_table:
+        return False
+    for row, place in enumerate(trace.places):
+        document, _ = kept.document(place)
+        is_piece = document is None or not place.startswith(document)
+        if document is None or (is_piece and trace.format == guidellm.NAME):
+            return False
+        request = requests.of(row) if trace.format == swe_agent.NAME else None
+        if request is not None and request.in_row.steps("messages")[0] == _HISTORY:
+            return False  # one list holds the messages of all requests
+    return True
 
 
 class _Writer:
@@ -111,16 +126,10 @@ class _Writer:
 
     def documents(self) -> Iterator[tuple[str, Any]]:
         """(place, document) of every document that holds requests, in the order of the files."""
-        trace = self._found.trace
         rows: dict[str, list[tuple[int, Way]]] = defaultdict(list)
-        for row, place in enumerate(trace.places):
+        for row, place in enumerate(self._found.trace.places):
             document, way = self._kept.document(place)
-            is_piece = document is None or not place.startswith(document)
-            if document is None or (is_piece and trace.format == guidellm.NAME):
-                cause = "--fix: of a document of more than a MiB only its pieces are read"
-                raise InputError(place, "", cause)
-            if self._kept.has_table:
-                raise InputError(place, "", "--fix writes rows of JSON, and this is a table")
+            assert document is not None
             rows[document].append((row, way))
         for place in self._kept.places:
             if place in rows:
@@ -135,13 +144,8 @@ class _Writer:
 
     def _change(self, row: int, request: Request, whole: Any, way: Way) -> None:
         """Put what is new of a request into the row that stands there in a document."""
-        for path, value in self._changes(row, request, whole):
-            own = request.in_row.steps(path)
-            if own[0] == _HISTORY and self._found.trace.format == swe_agent.NAME:
-                place = self._found.trace.places[row]
-                cause = "--fix: without `query` one list holds the messages of all requests"
-                raise InputError(place, _HISTORY, cause)
-            steps = (*way, *own)
+        for path, value in self.changes(row, request):
+            steps = (*way, *request.in_row.steps(path))
             try:
                 _put(whole, steps, value)
             except _UNTOLD as error:
@@ -149,7 +153,7 @@ class _Writer:
                 cause = "--fix cannot write what stands here"
                 raise InputError(place, request.in_row.path(path), cause) from error
 
-    def _changes(self, row: int, request: Request, whole: Any) -> Iterator[tuple[str, Any]]:
+    def changes(self, row: int, request: Request) -> Iterator[tuple[str, Any]]:
         """(path in the request, what should stand there)."""
         if self._reasoning is not None:
             items = self._reasoning.items.input(row, request)

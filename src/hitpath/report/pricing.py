@@ -83,3 +83,14 @@ def kv_of(asked: Asked, needed: bool) -> "ModelKV | None":
     if asked.hardware is not None and not needed and not has_constant_kv(load_shape(asked.model)):
         return None
     return load_model(asked.model, asked.kv_dtype)
+
+
+def capacity_of(gib: float | None, tokens: int | None, model: "ModelKV | None") -> int | None:
+    """The capacity in tokens, from whichever of the two sizes is given. Raises SettingError."""
+    if gib is None:
+        return tokens
+    if model is None:
+        raise SettingError("--capacity-gib", "needs --model, to know the bytes of a token")
+    if tokens is not None:
+        raise SettingError("--capacity-gib", "and --capacity-tokens are the same; give one")
+    return model.tokens(gib)

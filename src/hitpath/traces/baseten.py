@@ -22,7 +22,7 @@ from hitpath.traces.prompts import TextPrompts
 from hitpath.traces.rows import NO_SYMBOLS, Row, TraceBuilder
 from hitpath.traces.sources import Format, Input, ReadOptions
 from hitpath.traces.table import Trace, model_context
-from hitpath.traces.tabular import ParquetTable, rows_of_tables
+from hitpath.traces.tabular import rows_of_tables
 from hitpath.traces.values import flag, label, text
 
 NAME = "baseten"
@@ -55,7 +55,7 @@ def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -
     """
     tables = [source for source in inputs if source.table is not None]
     for source in tables:
-        if not isinstance(source.table, ParquetTable):
+        if source.table is None or not source.table.is_parquet:
             cause = "Baseten traces are Parquet; a table like them is read with --map"
             raise InputError(source.name, "", cause)
     rows = _BasetenRows()

@@ -44,10 +44,12 @@ class ReadOptions:
 
 
 class Rows(Protocol):
-    """The rows of a table. columns: as the file names them, "" for one without a name."""
+    """The rows of a table. columns: as the file names them, "" for one without a name; is_parquet:
+    whether values have types of the file's own, and are no text."""
 
     place: str
     columns: tuple[str, ...]
+    is_parquet: bool
 
     def rows(
         self, wanted: Sequence[str], reject: Callable[[InputError], None]

@@ -41,6 +41,8 @@ def rows_of_tables(
 class CsvTable:
     """A text source whose first line that is not blank names the columns."""
 
+    is_parquet = False
+
     def __init__(self, source: Input, columns: Sequence[str], delimiter: str) -> None:
         self.place = source.name
         self.columns = _each_once(columns, source.name)
@@ -136,6 +138,8 @@ def is_parquet(source: Input) -> bool:
 
 class ParquetTable:
     """A Parquet file."""
+
+    is_parquet = True
 
     def __init__(self, source: Input) -> None:
         assert source.path is not None
