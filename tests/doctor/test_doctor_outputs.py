@@ -222,9 +222,9 @@ def test_the_fixed_trace_says_the_same(tmp_path: Path) -> None:
         assert old["messages"][0] == new["messages"][0]
 
 
-def test_a_format_that_cannot_be_written_again_is_refused(tmp_path: Path) -> None:
-    told = [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "hello"}]
-    path = write_jsonl(tmp_path / "t.jsonl", [{"id": "1", "conversations": told}])
-    with pytest.raises(InputError, match="--fix writes rows of JSON"):
+def test_block_ids_cannot_be_fixed(tmp_path: Path) -> None:
+    told = {"timestamp": 0, "input_length": 900, "output_length": 1, "hash_ids": [1, 2]}
+    path = write_jsonl(tmp_path / "t.jsonl", [told, told])
+    with pytest.raises(InputError, match="--fix writes rows with text or token ids"):
         run_doctor(job(path, fix=str(tmp_path / "fixed.jsonl"), json=str(tmp_path / "o.json")))
     assert not (tmp_path / "fixed.jsonl").exists()

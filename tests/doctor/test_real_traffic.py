@@ -64,7 +64,7 @@ def test_a_planted_defect_is_the_only_one_and_its_fix_is_proved(kind: str, tmp_p
     assert gain is not None
     longer = found.proofs[0].prompt_tokens - int(found.trace.prompt_tokens.sum())
     assert longer >= 0  # what was moved has a label at the end of each request
-    assert abs(gain + longer - first.tokens_invalidated) < 0.01 * first.tokens_invalidated
+    assert abs(gain.tokens + longer - first.tokens_invalidated) < 0.01 * first.tokens_invalidated
 
 
 def test_tokens_lost_to_a_clock_are_what_the_clean_trace_had_behind_it(tmp_path: Path) -> None:
@@ -109,5 +109,5 @@ def test_in_tokens_it_is_the_only_one_at_its_own_token(
     gain = found.gain_of(defect)
     assert gain is not None
     longer = found.proofs[0].prompt_tokens - int(found.trace.prompt_tokens.sum())
-    assert abs(gain + longer - defect.tokens_invalidated) < 0.01 * defect.tokens_invalidated
+    assert abs(gain.tokens + longer - defect.tokens_invalidated) < 0.01 * defect.tokens_invalidated
     assert int(found.costs.unexplained.sum()) == 0

@@ -16,9 +16,9 @@ from doctor.model_folders import model_folder
 from doctor.planting import PLANTS, as_anthropic, as_text, rows_of, traffic
 from hitpath.canonical.tail import HEADER
 from hitpath.core import Setting
-from hitpath.doctor.diagnosis import NOT_REACHED
 from hitpath.doctor.fixed_bytes import FixedBytes
 from hitpath.doctor.forms import form_of
+from hitpath.doctor.proof import NOT_REACHED
 from hitpath.doctor.request_rows import request_of
 from hitpath.doctor.steps import Plan, Steps
 from hitpath.report.doctor_fix import write_fixed
@@ -162,7 +162,7 @@ def test_a_gain_is_null_where_the_fix_does_not_reach(tmp_path: Path) -> None:
     found, _ = diagnosed(write_jsonl(tmp_path / "t.jsonl", rows))
     gains = {d.segment: found.gain_of(d) for d in found.defects if d.kind == "request_id"}
     assert gains["system"] is not None
-    assert gains["system"] > 0
+    assert gains["system"].tokens > 0
     assert gains["assistant history"] is None
     reasons = [found.why_no_gain(d) for d in found.defects if d.segment == "assistant history"]
     assert set(reasons) == {NOT_REACHED}

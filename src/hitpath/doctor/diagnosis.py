@@ -6,41 +6,11 @@ from dataclasses import dataclass, field
 from hitpath.doctor.defects import Costs, Defect
 from hitpath.doctor.diagnose import Finding
 from hitpath.doctor.fixed import Fixed
-from hitpath.doctor.forms import place
+from hitpath.doctor.proof import NOT_REACHED, PARTLY, Gain, Proof
 from hitpath.doctor.provider import ProviderView
-from hitpath.doctor.reach import Cured, Key, key_of
+from hitpath.doctor.reach import Key, key_of
 from hitpath.doctor.relatives import Families
 from hitpath.traces.table import Ints, Trace
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """What one fix, or all together, would give: computed tokens (prompt less hit) of the trace as
-    it is less those of a replay, under the same setting; below 0 it costs. kinds: of the defects
-    that it cures. loss_without_tokens: how much less than all fixes all but this one give; None for
-    all. touched: the places (forms.place_of) that it rewrites; None where it works otherwise.
-    cured: what it mends of single defects, as far as that was looked at. is_left_out:
-    whether all fixes together are without it, for it costs alone and beside them."""
-
-    name: str
-    kinds: tuple[str, ...]
-    gain_tokens: int
-    hit_tokens: int
-    prompt_tokens: int
-    loss_without_tokens: int | None = None
-    touched: frozenset[str] | None = None
-    cured: Mapping[Key, Cured] = field(default_factory=dict)
-    is_left_out: bool = False
-
-    def reaches(self, defect: Defect) -> bool:
-        """Whether it mends a defect: most of the requests that have it."""
-        if self.touched is None:
-            return True
-        cured = self.cured.get(key_of(defect))
-        if cured is not None:
-            return cured.is_most
-        path = place(defect.json_path, defect.segment)
-        return any(path.startswith(one) or one.startswith(path) for one in self.touched)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +50,8 @@ class Diagnosis:
     """Everything about a trace. since: rung 6 of each request; before, after: hit rates, after with
     all fixes; None where nothing could be replayed. why_no_proof: why not; why_not: of single
     kinds. worth: of what each kind invalidated, where a price was asked for;
+    notes: of the doctor, without a word of the input;
+    gains: of each defect that a fix reaches;
     fixed: the trace with all fixes, None where none changes it; in_row: (row, a place in its
     request) -> the place in the row of the file. application_names: how its instructions begin."""
 
@@ -100,24 +72,23 @@ class Diagnosis:
     notes: tuple[str, ...] = ()
     provider: ProviderView | None = None
     worth: Mapping[str, Worth] = field(default_factory=dict)
+    gains: Mapping[Key, Gain] = field(default_factory=dict)
     application_names: Mapping[int, str] = field(default_factory=dict)
     in_row: Callable[[int, str], str] = field(default=lambda _, path: path, repr=False)
+
+    def notes_of(self, content: bool) -> tuple[str, ...]:
+        """With those of the trace's reader, which may name what stands in it, where that may be
+        shown."""
+        return (*self.trace.notes, *self.notes) if content else self.notes
 
     def path_of(self, defect: Defect) -> str:
         """Where a defect stands in the row of its example, as the file has it."""
         return self.in_row(defect.example, defect.json_path)
 
-    def proof_of(self, defect: Defect) -> Proof | None:
-        """The replay without this kind; None where no fix is known to be safe, or to reach it."""
-        for proof in self.proofs:
-            if defect.kind in proof.kinds and proof.name != ALL:
-                return proof if proof.reaches(defect) else None
-        return None
-
-    def gain_of(self, defect: Defect) -> int | None:
-        """What that replay gives."""
-        proof = self.proof_of(defect)
-        return None if proof is None else proof.gain_tokens
+    def gain_of(self, defect: Defect) -> Gain | None:
+        """What the replay of its fix gives; None where no fix is known to be safe, or to reach
+        it."""
+        return self.gains.get(key_of(defect))
 
     def why_no_gain(self, defect: Defect) -> str | None:
         """Why no gain is known; None where one is."""
@@ -128,8 +99,3 @@ class Diagnosis:
             if cured is not None and cured.num:
                 return PARTLY.format(cured.num, cured.looked_at)
         return self.why_not.get(defect.kind) or self.why_no_proof or NOT_REACHED
-
-
-ALL = "all fixes together"
-PARTLY = "the fix that is known mends it in {:,} of {:,} requests only"
-NOT_REACHED = "the fix that is known does not reach this place"

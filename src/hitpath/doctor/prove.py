@@ -4,26 +4,26 @@ is. Figures of all fixes together are a replay too, not a sum.
 The gain is computed tokens (prompt less hit) before less after, for a fix may make prompts longer.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from hitpath.doctor.advice import NOT_FIXED
 from hitpath.doctor.change import Kind
 from hitpath.doctor.constants import constants_of
 from hitpath.doctor.defects import Defect
 from hitpath.doctor.diagnose import Finding, Requests
-from hitpath.doctor.diagnosis import ALL, NOT_REACHED, Proof
 from hitpath.doctor.fixed import Fixed, Fixer
+from hitpath.doctor.proof import ALL, NOT_REACHED, Proof
 from hitpath.doctor.reach import Cured, Key, cured_by
+from hitpath.doctor.relatives import NONE
+from hitpath.doctor.replayed import Replay, Replayed, by_application
 from hitpath.doctor.resolve import general_path
 from hitpath.doctor.sample_lines import KIND as SAMPLED
 from hitpath.doctor.sample_lines import sample_lines_of
 from hitpath.doctor.stamps import stamps_of
 from hitpath.doctor.steps import STEPS, Plan, Step
-from hitpath.traces.table import Trace
-
-Replay = Callable[[Trace], tuple[int, int]]
-"""(hit tokens, prompt tokens) that the setting's model gives a trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +66,18 @@ class Proven:
 
 
 class Prover:
-    """Replays one trace with fixes. before: hit and prompt tokens of the trace as it is."""
+    """Replays one trace with fixes. before: the trace as it is."""
 
     def __init__(
-        self, fixer: Fixer, findings: Sequence[Finding], replay: Replay, before: tuple[int, int]
+        self, fixer: Fixer, findings: Sequence[Finding], replay: Replay, before: Replayed
     ) -> None:
         self._fixer = fixer
         self._findings = findings
         self._replay = replay
-        self._computed = before[1] - before[0]
-        self._as_is = Proof(ALL, (), 0, *before)
+        self._before = before
+        self._application = np.full(len(before.hit), NONE, dtype=np.int64)
+        self._application[[one.row for one in findings]] = [one.application for one in findings]
+        self._as_is = Proof(ALL, (), 0, before.hit_tokens, before.prompt_tokens)
         self._not_told = 0
         self._known: dict[frozenset[str], Proof | None] = {}
         self._last: tuple[frozenset[str], Fixed] | None = None
@@ -108,21 +110,27 @@ class Prover:
         for fix in useful:
             proof = alone[fix.name]
             assert proof is not None
-            lost = self._lost(fix, kept, together, spaced)
-            its, is_left_out = reached[fix.name], fix not in kept
+            less, more = self._without(fix, kept, together, spaced)
             proofs.append(
-                replace(proof, loss_without_tokens=lost, cured=its, is_left_out=is_left_out)
+                replace(
+                    proof,
+                    loss_without_tokens=more.gain_tokens - less.gain_tokens,
+                    loss_in=_less(more.gain_in, less.gain_in),
+                    cured=reached[fix.name],
+                    is_left_out=fix not in kept,
+                )
             )
         proofs.sort(key=lambda one: (-one.gain_tokens, -(one.loss_without_tokens or 0)))
         return Proven((*proofs, together), why_not, (*self._notes(), *_left_out(proofs)), fixed)
 
-    def _lost(self, fix: Fix, kept: Sequence[Fix], together: Proof, spaced: frozenset[str]) -> int:
-        """How much less the kept fixes give without one of them; of another, less than with it."""
+    def _without(
+        self, fix: Fix, kept: Sequence[Fix], together: Proof, spaced: frozenset[str]
+    ) -> tuple[Proof, Proof]:
+        """The kept fixes without one of them, and with it; of another likewise."""
         if fix in kept:
             rest = self._proof("", (), [other for other in kept if other is not fix], spaced)
-            return together.gain_tokens - (0 if rest is None else rest.gain_tokens)
-        whole = self._proof("", (), [*kept, fix], spaced)
-        return 0 if whole is None else whole.gain_tokens - together.gain_tokens
+            return rest or self._as_is, together
+        return together, self._proof("", (), [*kept, fix], spaced) or together
 
     def _kept(
         self, useful: Sequence[Fix], alone: Mapping[str, Proof | None], spaced: frozenset[str]
@@ -170,11 +178,18 @@ class Prover:
         self._last = names, fixed
         if not fixed.changed:
             return None
-        hit, prompt = self._replay(fixed.trace)
+        after = self._replay(fixed.trace)
+        gain = after.gain(self._before)
         rewrites = not any(fix.reasoning or fix.reply_ids for fix in fixes)
-        gain = self._computed - (prompt - hit)
-        touched = fixed.touched if rewrites else None
-        return Proof("", (), gain, hit, prompt, touched=touched)
+        return Proof(
+            "",
+            (),
+            int(gain.sum()),
+            after.hit_tokens,
+            after.prompt_tokens,
+            gain_in=by_application(gain, self._application),
+            touched=fixed.touched if rewrites else None,
+        )
 
     def _fixed(self, fixes: Sequence[Fix], spaced: frozenset[str]) -> Fixed:
         """The trace with these fixes."""
@@ -208,6 +223,11 @@ def _reaches(fix: Fix, cured: Mapping[Key, Cured]) -> bool:
 
 def _why_not_reached(kind: str) -> str:
     return ARRAYS if kind == "array_order" else NOT_REACHED
+
+
+def _less(more: Mapping[int, int], less: Mapping[int, int]) -> Mapping[int, int]:
+    """By application. Nothing is told of an application where nothing was gained."""
+    return {one: more.get(one, 0) - less.get(one, 0) for one in {**more, **less}}
 
 
 def _is_worse(one: Proof, other: Proof) -> bool:

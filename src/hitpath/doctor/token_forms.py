@@ -66,7 +66,7 @@ def make_token_forms(
             continue
         made = reading.form(request, own, form)
         if made is None:
-            return f"the tokens of {trace.ids[row]} are not those of its text by this tokenizer"
+            return f"the tokens of request {row + 1:,} are not those of its text by this tokenizer"
         pieces.append(made[0])
         images.append(made[1])
         changed[row] = tuple(dict.fromkeys(k for _, _, new in form.pairs for k in new.kinds))

@@ -8,9 +8,11 @@ from dataclasses import replace
 from hitpath.canonical import ClockUnit
 from hitpath.doctor.defects import Defect
 from hitpath.doctor.diagnose import Finding
-from hitpath.doctor.diagnosis import ALL, WhatIf
+from hitpath.doctor.diagnosis import WhatIf
 from hitpath.doctor.fixed import Fixer
-from hitpath.doctor.prove import FIXES, Proven, Replay, spaced_of, whole_plan
+from hitpath.doctor.proof import ALL
+from hitpath.doctor.prove import FIXES, Proven, spaced_of, whole_plan
+from hitpath.doctor.replayed import Replay, Replayed
 from hitpath.doctor.steps import Plan
 
 _UNITS: tuple[ClockUnit, ...] = ("minute", "hour", "day")
@@ -23,11 +25,11 @@ def replayed_choices(
     replay: Replay,
     defects: Sequence[Defect],
     proven: Proven,
-    before: tuple[int, int],
+    before: Replayed,
 ) -> list[WhatIf]:
     """Of each choice first what the trace does ("as sent"), then its other forms; gains are against
-    the first. Empty where neither a clock nor an order of tools broke anything. before: hit and
-    prompt tokens of the trace; it and all fixes together are not replayed again."""
+    the first. Empty where neither a clock nor an order of tools broke anything. before: the trace
+    as it is; it and all fixes together are not replayed again."""
     names = {proof.name for proof in proven.proofs if not proof.is_left_out}
     kinds = {defect.kind for defect in defects}
     spaced = spaced_of(defects)
@@ -43,11 +45,12 @@ def replayed_choices(
         whole = whole_plan(findings, fixer.requests, spaced, [*others, *own])
         for name, plan in _forms(kind, rest, whole):
             if plan is rest and not others:
-                hit, prompt = before
+                hit, prompt = before.hit_tokens, before.prompt_tokens
             elif plan is whole and together is not None and {fix.name for fix in own} <= names:
                 hit, prompt = together.hit_tokens, together.prompt_tokens
             else:
-                hit, prompt = replay(fixer.fixed(plan).trace)
+                after = replay(fixer.fixed(plan).trace)
+                hit, prompt = after.hit_tokens, after.prompt_tokens
             computed = prompt - hit if computed is None else computed
             rate = hit / prompt if prompt else 0.0
             found.append(WhatIf(choice, name, rate, computed - (prompt - hit)))

@@ -11,8 +11,9 @@ from hitpath.accounting.rates import ratio
 from hitpath.core import Setting
 from hitpath.doctor.advice import TITLES, advice_of
 from hitpath.doctor.defects import Defect
-from hitpath.doctor.diagnosis import Diagnosis, Proof, SharedCause
+from hitpath.doctor.diagnosis import Diagnosis, SharedCause
 from hitpath.doctor.in_row import path_of, path_steps
+from hitpath.doctor.proof import Proof
 from hitpath.doctor.provider import ProviderView
 from hitpath.doctor.relatives import NONE
 from hitpath.report.doctor_applications import Application, applications_of
@@ -63,7 +64,7 @@ def doctor_document(
         "provider": None if found.provider is None else provider_document(found.provider),
         "worth": {kind: asdict(worth) for kind, worth in found.worth.items()} or None,
         "applications": [_application(one, shown) for one in applications_of(found)],
-        "notes": list(found.notes) if content else [],
+        "notes": list(found.notes_of(content)),
         "num_skipped_rows": trace.skipped.num,
     }
     if rows:
@@ -85,12 +86,14 @@ def _application(one: Application, shown: Shown) -> dict[str, Any]:
 def _fix_document(proof: Proof) -> dict[str, Any]:
     """A proof, without where it rewrites."""
     document = asdict(replace(proof, cured={}))
-    del document["touched"], document["cured"], document["is_left_out"]
+    for name in ("touched", "cured", "is_left_out", "gain_in", "loss_in"):
+        del document[name]
     return document
 
 
 def defect_document(found: Diagnosis, defect: Defect, shown: Shown) -> dict[str, Any]:
     """One defect, the pinned keys first."""
+    gain = found.gain_of(defect)
     return {
         "kind": defect.kind,
         "json_path": path_shown(found.path_of(defect), shown),
@@ -101,7 +104,9 @@ def defect_document(found: Diagnosis, defect: Defect, shown: Shown) -> dict[str,
         "requests_frac": ratio(defect.num_requests, len(found.trace)),
         "tokens_changed": defect.tokens_changed,
         "tokens_invalidated": defect.tokens_invalidated,
-        "gain_tokens": found.gain_of(defect),
+        "gain_tokens": None if gain is None else gain.tokens,
+        "gain_beside_tokens": None if gain is None else gain.beside,
+        "gained_with": [] if gain is None else list(gain.others),
         "why_no_gain": found.why_no_gain(defect),
         "fix": advice_of(defect.kind, defect.segment),
         "application": defect.application,

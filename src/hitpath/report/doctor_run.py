@@ -20,9 +20,11 @@ from hitpath.doctor.elsewhere import Elsewhere
 from hitpath.doctor.fixed import Fixer
 from hitpath.doctor.kept import KeptRows, keep_rows
 from hitpath.doctor.placing import Placing
+from hitpath.doctor.proof import gains_of
 from hitpath.doctor.prove import Proven, Prover
 from hitpath.doctor.provider import provider_view
 from hitpath.doctor.relatives import find_families
+from hitpath.doctor.replayed import Replayed
 from hitpath.doctor.resolve import resolve
 from hitpath.doctor.shared_causes import clock_bursts, constant_floors
 from hitpath.doctor.token_forms import forms_of
@@ -156,9 +158,10 @@ def examine(
     costs = cost_of(findings, subject.since, forms, match, elsewhere, subject.isolated)
     defects = gather(findings, costs)
     worth = worth_of_kinds(trace, findings, costs, subject.since, pricing, prices)
-    before, prompt = hits_of(subject.analysis)
+    before = replayed(subject.analysis)
     proven, choices, why = _proofs(subject, findings, defects, tokenizer, what_ifs)
     proofs = proven.proofs
+    rate = before.hit_rate
     after = next(
         (p.hit_tokens / p.prompt_tokens for p in reversed(proofs) if p.prompt_tokens), None
     )
@@ -169,17 +172,18 @@ def examine(
         costs=costs,
         defects=tuple(defects),
         since=subject.since,
-        before=before / prompt if prompt else None,
-        after=after if proofs else (before / prompt if prompt and not why else None),
+        before=rate,
+        after=after if proofs else (None if why else rate),
         proofs=proofs,
         why_no_proof=why,
         why_not=proven.why_not,
         fixed=proven.fixed,
         what_ifs=tuple(choices),
         shared_causes=tuple(_shared(subject, costs, defects)),
-        notes=(*_notes(trace, no_forms), *(placing.notes if placing else ()), *proven.notes),
+        notes=(*_notes(no_forms), *(placing.notes if placing else ()), *proven.notes),
         provider=provider_view(trace, subject.requests, findings),
         worth=worth,
+        gains=gains_of(defects, proofs),
         in_row=subject.requests.path,
         application_names=application_names(findings, subject.requests),
     )
@@ -198,22 +202,21 @@ def _proofs(
     if not trace.has_text and tokenizer is None:
         return Proven(), choices, NO_TEXT_YET if trace.identity == "tokens" else NO_TEXT
 
-    def replay(fixed: Trace) -> tuple[int, int]:
-        return hits_of(analyze_trace(fixed, subject.setting))
+    def replay(fixed: Trace) -> Replayed:
+        return replayed(analyze_trace(fixed, subject.setting))
 
     fixer = Fixer(trace, subject.requests, findings, tokenizer)
-    prover = Prover(fixer, findings, replay, hits_of(subject.analysis))
-    proven = prover.prove(defects)
+    before = replayed(subject.analysis)
+    proven = Prover(fixer, findings, replay, before).prove(defects)
     if what_ifs:
-        before = hits_of(subject.analysis)
         choices = [*replayed_choices(fixer, findings, replay, defects, proven, before), *choices]
     return proven, choices, ""
 
 
-def hits_of(analysis: Analysis) -> tuple[int, int]:
-    """(hit, prompt tokens) of the counted requests by the model, whatever was reported."""
+def replayed(analysis: Analysis) -> Replayed:
+    """The counted requests by the model, whatever was reported."""
     ledger = analysis.ledger
-    return ledger.total(ledger.rungs.model[0]), ledger.total(ledger.prompt)
+    return Replayed(ledger.rungs.model[0] * ledger.counted, ledger.prompt * ledger.counted)
 
 
 def _roots(subject: Subject) -> Ints:
@@ -228,5 +231,5 @@ def _shared(subject: Subject, costs: Costs, defects: Sequence[Defect]) -> list[S
     return [*constant_floors(trace, reused, missed, defects), *clock_bursts(trace, defects)]
 
 
-def _notes(trace: Trace, no_forms: str) -> tuple[str, ...]:
-    return (*trace.notes, f"rung 7 is not known: {no_forms}") if no_forms else trace.notes
+def _notes(no_forms: str) -> tuple[str, ...]:
+    return (f"rung 7 is not known: {no_forms}",) if no_forms else ()

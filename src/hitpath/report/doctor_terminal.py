@@ -58,9 +58,26 @@ def print_diagnosis(found: Diagnosis, page: Console, content: bool = True) -> No
         )
     if found.what_ifs:
         page.print(titled("What a choice costs", _choices(found)))
+    for section in _remarks(found, content):
+        page.print(section)
+
+
+def _remarks(found: Diagnosis, content: bool) -> Iterator[RenderableType]:
+    """Notes, and rows that could not be read or that contradict themselves."""
+    notes = found.notes_of(content)
+    if notes:
+        yield titled("Notes", Group(*map(label, notes)))
     if content:
-        for section in problems(found.trace):
-            page.print(section)
+        yield from problems(found.trace)
+        return
+    for title, num in (
+        ("Skipped", found.trace.skipped.num),
+        ("Excluded", len(found.trace.excluded)),
+    ):
+        if num:
+            yield titled(
+                f"{title} rows: {num:,}", Text("what stands there is not shown", style="dim")
+            )
 
 
 def _head(found: Diagnosis) -> Iterable[Text]:

@@ -5,7 +5,8 @@ import unicodedata
 from hitpath.accounting.rates import ratio
 from hitpath.doctor.change import Kind
 from hitpath.doctor.defects import Defect
-from hitpath.doctor.diagnosis import Diagnosis, Proof
+from hitpath.doctor.diagnosis import Diagnosis
+from hitpath.doctor.proof import Proof
 from hitpath.report.text_parts import percent
 
 FIXES_NOTE = (
@@ -14,7 +15,7 @@ FIXES_NOTE = (
 )
 """Under the table of fixes."""
 
-
+_MOST_NAMED = 4
 _SPACE = str.maketrans({" ": "\u2420", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 _OF_FORM = ("white_space", "hidden_characters", "unicode_form")
 
@@ -69,14 +70,17 @@ def requests_words(found: Diagnosis, defect: Defect) -> str:
 
 def gain_words(found: Diagnosis, defect: Defect) -> str:
     """What a replay proves of mending a defect: alone, and beside all other fixes."""
-    proof = found.proof_of(defect)
-    if proof is None:
+    gain = found.gain_of(defect)
+    if gain is None:
         return "gain not known"
-    words = f"proven gain {proof.gain_tokens:+,}"
-    beside = proof.loss_without_tokens
-    if beside is None or beside == proof.gain_tokens:
+    words = f"proven gain {gain.tokens:+,}"
+    if gain.beside != gain.tokens:
+        words = f"{words} alone, {gain.beside:+,} beside the other fixes"
+    if not gain.others:
         return words
-    return f"{words} alone, {beside:+,} beside the other fixes"
+    more = "" if len(gain.others) <= _MOST_NAMED else " …"
+    named = ", ".join(str(number + 1) for number in gain.others[:_MOST_NAMED])
+    return f"{words}, together with no. {named}{more} (one fix)"
 
 
 def cured_words(found: Diagnosis, proof: Proof) -> str:

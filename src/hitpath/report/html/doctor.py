@@ -135,7 +135,7 @@ def _page(found: Diagnosis, requests: Requests, command: str, shown: Shown) -> D
         applications=tuple(_applications(found, shown)),
         provider=tuple(_provider(found)),
         provider_note=(found.provider.note or "") if found.provider and shown.content else "",
-        notes=found.notes if shown.content else (),
+        notes=found.notes_of(shown.content),
         command=command if shown.content else "",
         version=__version__,
         holds_text=shown.content,

@@ -1,0 +1,85 @@
+"""What a replay proves: of a fix over the trace, and of one defect."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hitpath.doctor.defects import Defect
+from hitpath.doctor.forms import place
+from hitpath.doctor.reach import Cured, Key, key_of
+
+ALL = "all fixes together"
+PARTLY = "the fix that is known mends it in {:,} of {:,} requests only"
+NOT_REACHED = "the fix that is known does not reach this place"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What one fix, or all together, would give: computed tokens (prompt less hit) of the trace as
+    it is less those of a replay, under the same setting; below 0 it costs. kinds: of the defects
+    that it cures. loss_without_tokens: how much less than all fixes all but this one give; None for
+    all. gain_in, loss_in: the parts of both in the requests of each application. touched: the
+    places (forms.place_of) that it rewrites; None where it works otherwise. cured: what it mends of
+    single defects, as far as that was looked at. is_left_out: whether all fixes together are
+    without it, for it costs alone and beside them."""
+
+    name: str
+    kinds: tuple[str, ...]
+    gain_tokens: int
+    hit_tokens: int
+    prompt_tokens: int
+    loss_without_tokens: int | None = None
+    gain_in: Mapping[int, int] = field(default_factory=dict)
+    loss_in: Mapping[int, int] = field(default_factory=dict)
+    touched: frozenset[str] | None = None
+    cured: Mapping[Key, Cured] = field(default_factory=dict)
+    is_left_out: bool = False
+
+    def reaches(self, defect: Defect) -> bool:
+        """Whether it mends a defect: most of the requests that have it."""
+        if self.touched is None:
+            return True
+        cured = self.cured.get(key_of(defect))
+        if cured is not None:
+            return cured.is_most
+        path = place(defect.json_path, defect.segment)
+        return any(path.startswith(one) or one.startswith(path) for one in self.touched)
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """What the fix of a defect gives in the requests of its application: alone, and beside all
+    other fixes. others: the numbers in the list of further defects of the application that the same
+    fix cures: they have this gain together."""
+
+    tokens: int
+    beside: int
+    others: tuple[int, ...] = ()
+
+
+def gains_of(defects: Sequence[Defect], proofs: Sequence[Proof]) -> Mapping[Key, Gain]:
+    """Of every defect that a fix reaches."""
+    groups: dict[tuple[int, str], list[int]] = defaultdict(list)
+    known = {proof.name: proof for proof in proofs}
+    for number, defect in enumerate(defects):
+        proof = _proof_of(defect, proofs)
+        if proof is not None:
+            groups[defect.application, proof.name].append(number)
+    found: dict[Key, Gain] = {}
+    for (application, name), numbers in groups.items():
+        tokens = known[name].gain_in.get(application, 0)
+        beside = known[name].loss_in.get(application, 0)
+        for number in numbers:
+            others = tuple(other for other in numbers[: _MOST_OTHERS + 1] if other != number)
+            found[key_of(defects[number])] = Gain(tokens, beside, others)
+    return found
+
+
+_MOST_OTHERS = 100
+
+
+def _proof_of(defect: Defect, proofs: Sequence[Proof]) -> Proof | None:
+    for proof in proofs:
+        if defect.kind in proof.kinds and proof.name != ALL:
+            return proof if proof.reaches(defect) else None
+    return None
