@@ -112,6 +112,23 @@ def anthropic_body(call: Call, blocks: bool = True) -> Json:
             **({"tools": tools} if tools else {})}  # fmt: skip
 
 
+def converse_body(call: Call) -> Json:
+    """Bedrock's Converse: blocks without a type, marks that are elements of their own."""
+    mark = {"cachePoint": {"type": "default"}}
+    tools = [
+        {"toolSpec": {"name": t["function"]["name"], "description": t["function"]["description"],
+                      "inputSchema": {"json": t["function"]["parameters"]}}}
+        for t in call.tools
+    ]  # fmt: skip
+    told = {
+        "modelId": "anthropic.claude-x",
+        "system": [{"text": "You are a careful helper.\n"}, mark, {"text": call.system}, mark],
+        "messages": [{"role": m["role"], "content": [{"text": m["content"]}]} for m in call.rest],
+        "inferenceConfig": {"maxTokens": 99},
+    }
+    return {**told, "toolConfig": {"tools": [*tools, mark]}} if tools else told
+
+
 def responses_body(call: Call) -> Json:
     kinds = {"user": "input_text", "assistant": "output_text"}
     items = [
@@ -406,6 +423,7 @@ FORMATS = (
     TextFormat("openai-responses", row_format(lambda c: sent(responses_body(c), c))),
     TextFormat("anthropic", row_format(lambda c: sent(anthropic_body(c, False), c))),
     TextFormat("anthropic-blocks", row_format(lambda c: sent(anthropic_body(c), c))),
+    TextFormat("bedrock-converse", row_format(lambda c: sent(converse_body(c), c))),
     TextFormat("completions",
                row_format(lambda c: sent({"model": "m", "prompt": c.completion}, c)),
                tools=False, is_flat=True),

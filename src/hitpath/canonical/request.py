@@ -1,4 +1,5 @@
-"""The canonical form of a whole request body: OpenAI chat, OpenAI Responses, Anthropic messages.
+"""The canonical form of a whole request body: OpenAI chat and Responses, Anthropic messages,
+Bedrock's Converse.
 
 The steps, each with its switch, in this order: Unicode form, white space, JSON within texts, clocks
 made coarser, volatile text to the tail, then orders (tools, keys of tools and of response formats).
@@ -15,14 +16,13 @@ from hitpath.canonical.clock import ClockUnit, coarsen_clock
 from hitpath.canonical.json_path import joined
 from hitpath.canonical.json_text import canonical_json_text
 from hitpath.canonical.json_value import PLACE, ordered_json
-from hitpath.canonical.slots import Slot, texts_of
+from hitpath.canonical.slots import Slot, texts_of, tool_lists
 from hitpath.canonical.space import UnicodeForm, normalise_space, normalise_unicode
 from hitpath.canonical.tail import move_to_tail
 from hitpath.canonical.tools import stable_tools
 from hitpath.core import InputError
 
 _MOST_ROUNDS = 8
-_TOOLS = ("tools", "functions")
 _FORMATS = (("response_format",), ("text", "format"), ("output_config",), ("output_format",))
 
 
@@ -107,31 +107,28 @@ def _steps(slot: Slot, options: Options) -> list[Callable[[str], CanonicalText]]
 
 def _orders(body: dict[str, Any], options: Options) -> Iterator[Change]:
     """Puts tools and keys of the body in order, in place."""
-    for name in _TOOLS:
-        tools = body.get(name)
-        if not isinstance(tools, list):
-            continue
+    for holder, name, path in tool_lists(body):
         if options.tools:
             found = stable_tools(
-                tools, sort_keys=options.keys, sort_required=options.sort_required, path=name
+                holder[name], sort_keys=options.keys, sort_required=options.sort_required, path=path
             )
         else:
             found = ordered_json(
-                tools, sort_keys=options.keys, sort_required=options.sort_required, path=name
+                holder[name], sort_keys=options.keys, sort_required=options.sort_required, path=path
             )
-        body[name] = found.value
+        holder[name] = found.value
         yield from found.changes
     if not options.keys:
         return
     for *outer, key in _FORMATS:
-        holder: Any = body
+        inner: Any = body
         path = ""
         for step in outer:
-            holder = holder.get(step) if isinstance(holder, dict) else None
+            inner = inner.get(step) if isinstance(inner, dict) else None
             path = joined(path, step)
-        if isinstance(holder, dict) and isinstance(holder.get(key), dict):
+        if isinstance(inner, dict) and isinstance(inner.get(key), dict):
             found = ordered_json(
-                holder[key], sort_required=options.sort_required, path=joined(path, key)
+                inner[key], sort_required=options.sort_required, path=joined(path, key)
             )
-            holder[key] = found.value
+            inner[key] = found.value
             yield from found.changes

@@ -1,4 +1,5 @@
-"""Where the texts of a request body stand: OpenAI chat and Responses, Anthropic messages.
+"""Where the texts of a request body stand: OpenAI chat and Responses, Anthropic messages, Bedrock's
+Converse.
 
 `parts_of` and `texts_of` walk over a body that the caller owns and may change in place.
 """
@@ -66,9 +67,8 @@ def author_of(message: Any) -> Author:
 def texts_of(body: dict[str, Any]) -> Iterator[Slot]:
     """Every text that a person or an application wrote or a tool gave, in the order of a prompt:
     descriptions of tools, instructions, messages."""
-    for name in ("tools", "functions"):
-        if isinstance(body.get(name), list):
-            yield from _descriptions(body[name], name)
+    for holder, name, path in tool_lists(body):
+        yield from _descriptions(holder[name], path)
     for name in INSTRUCTIONS:
         yield from _content(body, name, name, "instructions")
     for name in MESSAGE_LISTS:
@@ -77,6 +77,18 @@ def texts_of(body: dict[str, Any]) -> Iterator[Slot]:
         elif isinstance(body.get(name), list):
             for at in range(len(body[name])):
                 yield from _message(body[name], at, joined(name, at))
+
+
+def tool_lists(body: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, str]]:
+    """(holder, key, path) of each list of tools: `holder[key]`. Bedrock's Converse has its own in
+    `toolConfig`."""
+    config = body.get("toolConfig")
+    holders = [(body, "tools", ""), (body, "functions", "")]
+    if isinstance(config, dict):
+        holders.append((config, "tools", "toolConfig"))
+    for holder, name, path in holders:
+        if isinstance(holder.get(name), list):
+            yield holder, name, joined(path, name)
 
 
 def _message(messages: list[Any], at: int, path: str) -> Iterator[Slot]:

@@ -5,7 +5,8 @@ Anthropic (`name`, `input_schema`), MCP (`name`, `inputSchema`), Bedrock's `tool
 lists of `functionDeclarations`, and built-in tools that have only a `type`. Within a tool the keys
 that say what it is come first, as every API documents them, the rest by code points.
 
-A `cache_control` marks a place (everything up to this tool), not a tool: it stays at its place.
+A `cache_control` marks a place (everything up to this tool), not a tool: it stays at its place, and
+so does a `cachePoint` of Bedrock's, an element of its own.
 """
 
 import json
@@ -86,7 +87,17 @@ def _with_stable_lists(tool: Any, path: str, changes: list[Change]) -> Any:
 
 
 def _order(tools: Sequence[Any]) -> list[int]:
-    return sorted(range(len(tools)), key=lambda at: (tool_name(tools[at]), compact(tools[at])))
+    """Which tool stands at each place. What is nothing but a mark stays."""
+    free = [
+        at
+        for at, tool in enumerate(tools)
+        if not isinstance(tool, dict) or tool.keys() != {"cachePoint"}
+    ]
+    order = list(range(len(tools)))
+    told = sorted(free, key=lambda at: (tool_name(tools[at]), compact(tools[at])))
+    for at, old in zip(free, told, strict=True):
+        order[at] = old
+    return order
 
 
 def _moved(order: list[int], sizes: Sequence[int], path: str) -> Change:

@@ -9,7 +9,7 @@ import msgspec
 from hitpath.canonical.json_path import joined
 from hitpath.doctor.in_row import Steps
 from hitpath.doctor.prompt import ASSISTANT, GLUE, SYSTEM, TOOLS, Form, Message, Part, Prompt
-from hitpath.traces.conversations import plain_message, plain_tools
+from hitpath.traces.conversations import is_mark, plain_message, plain_tools
 
 _SYSTEM_ROLES = ("system", "developer")
 _ASSISTANT_ROLES = ("assistant", "model", "function_call", "reasoning")
@@ -93,28 +93,38 @@ class PromptBuilder:
         between = "{"
         for key, value in rest.items():
             self._glue(f"{between}{_json(key)}:", number)
+            path, numbers = joined(said.path, key), None
             if key == "content":
-                path = said.content_path or joined(said.path, key)
-            else:
-                path = joined(said.path, key)
-            self._add_value(value, path, segment, number, (key,))
+                path = said.content_path or path
+                numbers = block_numbers(said.message["content"])
+            self._add_value(value, path, segment, number, (key,), numbers)
             between = ","
         self._glue("}", number)
 
-    def _add_value(self, value: Any, path: str, segment: str, number: int, steps: Steps) -> None:
+    def _add_value(
+        self,
+        value: Any,
+        path: str,
+        segment: str,
+        number: int,
+        steps: Steps,
+        numbers: Sequence[int] | None = None,
+    ) -> None:
+        """numbers: of the elements of a list in the request, where they are others."""
         if isinstance(value, str):
             self._string(value, path, segment, number, steps)
         elif isinstance(value, list) and value:
             for at, item in enumerate(value):
                 self._glue("," if at else "[", number)
-                self._add_block(item, f"{path}[{at}]", segment, number, (*steps, at))
+                its = f"{path}[{at if numbers is None else numbers[at]}]"
+                self._add_block(item, its, segment, number, (*steps, at))
             self._glue("]", number)
         else:
             self._add(path, segment, "json", _json(value), number, value, steps)
 
     def _add_block(self, block: Any, path: str, segment: str, number: int, steps: Steps) -> None:
         """A block of content: its text by itself, whatever else it is as it is."""
-        key = _TEXTS.get(str(block.get("type"))) if isinstance(block, dict) else None
+        key = _TEXTS.get(str(block.get("type", "text"))) if isinstance(block, dict) else None
         if isinstance(block, str):
             self._string(block, path, segment, number, steps)
         elif key is None or not isinstance(block.get(key), str | list):
@@ -151,9 +161,15 @@ class PromptBuilder:
 
 def _content_path(said: Said) -> str:
     """Content of one block of text stands as that text."""
-    if isinstance(said.message.get("content"), str):
+    content = said.message.get("content")
+    if isinstance(content, str):
         return joined(said.path, "content")
-    return f"{joined(said.path, 'content')}[0].text"
+    return f"{joined(said.path, 'content')}[{block_numbers(content)[0]}].text"
+
+
+def block_numbers(content: Any) -> list[int]:
+    """The numbers of the elements of a content that are part of the prompt."""
+    return [number for number, block in enumerate(content) if not is_mark(block)]
 
 
 def _json(value: Any) -> str:

@@ -23,17 +23,16 @@ from hitpath.canonical import (
     normalise_unicode,
     stable_tools,
 )
-from hitpath.canonical.slots import texts_of
+from hitpath.canonical.slots import texts_of, tool_lists
 from hitpath.canonical.tools import tool_name
 from hitpath.core import InputError
 from hitpath.doctor.lint_record import RULE_OF_KIND, Finding, fingerprinted, stable_path
 from hitpath.traces import open_inputs
-from hitpath.traces.conversations import rows_of
+from hitpath.traces.conversations import is_mark, rows_of
 from hitpath.traces.decode import decode_any
 
 _WRAPPERS = ("body", "request", "params")
-_TOOLS = ("tools", "functions")
-_LISTS = ("messages", "input", *_TOOLS)
+_LISTS = ("messages", "input", "tools", "functions")
 _CONTEXT = 24
 _MOST_HELD_CHARS = 100_000_000
 _CACHED = 1024
@@ -119,9 +118,8 @@ class _Requests:
         texts = [(slot.path, slot.text) for slot in slots]
         self._volatile(texts, _names_of(body), where)
         self._forms(texts, where)
-        for name in _TOOLS:
-            if isinstance(body.get(name), list):
-                self._orders(body[name], name, where)
+        for holder, name, path in tool_lists(body):
+            self._orders(holder[name], path, where)
 
     def findings(self) -> Iterator[Finding]:
         """All of them; volatile text by what the requests of its group showed."""
@@ -182,27 +180,29 @@ class _Requests:
                 at = _unmasked(volatile, at)
                 self._tell(kind, path, text, at, at + 1, where, f"differs from {before[0]}")
 
-    def _orders(self, tools: list[Any], name: str, where: _Where) -> None:
+    def _orders(self, told: list[Any], name: str, where: _Where) -> None:
         """Tools against the last request that had the same ones by name."""
+        numbers = [number for number, tool in enumerate(told) if not is_mark(tool)]
+        tools = [told[number] for number in numbers]
         key = (name, *sorted(map(tool_name, tools)))
         old_tools, old_where = self._tools.get(key, (tools, where))
         self._tools[key] = (tools, where)
         if _written(tools) == _written(old_tools):
             return
-        told = f"differs from {old_where}"
+        differs = f"differs from {old_where}"
         names, old_names = list(map(tool_name, tools)), list(map(tool_name, old_tools))
         if names != old_names:
             at = _first_difference(names, old_names)
             text = f"{old_names[at]} -> {names[at]}"
-            self._tell("tool_order", f"{name}[{at}]", text, 0, len(text), where, told)
+            self._tell("tool_order", f"{name}[{numbers[at]}]", text, 0, len(text), where, differs)
         by_name = dict(zip(old_names, old_tools, strict=True))
         for at, tool in enumerate(tools):
             old = by_name[names[at]]
             kind = _order_kind(old, tool)
             if kind is not None:
                 offset = _first_difference(_written(old), _written(tool))
-                path = f"{name}[{at}]"
-                self._tell(kind, path, _written(tool), offset, offset + 1, where, told)
+                path = f"{name}[{numbers[at]}]"
+                self._tell(kind, path, _written(tool), offset, offset + 1, where, differs)
 
     def _tell(
         self, kind: str, path: str, text: str, start: int, stop: int, where: _Where, told: str
@@ -270,10 +270,9 @@ def _canonical(text: str) -> str:
 def _names_of(body: dict[str, Any]) -> dict[str, str]:
     """`tools[3]` -> what stands for it in whatever order: its name."""
     return {
-        f"{name}[{at}]": f"{name} {tool_name(tool)}"
-        for name in _TOOLS
-        if isinstance(body.get(name), list)
-        for at, tool in enumerate(body[name])
+        f"{path}[{at}]": f"{path} {tool_name(tool)}"
+        for holder, name, path in tool_lists(body)
+        for at, tool in enumerate(holder[name])
     }
 
 

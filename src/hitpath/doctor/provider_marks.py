@@ -63,8 +63,10 @@ def _blocks(body: dict[str, Any]) -> Iterator[tuple[str, object]]:
 
 
 def _elements(body: dict[str, Any]) -> Iterator[tuple[str, object]]:
-    for number, tool in enumerate(body.get("tools") or ()):
-        yield f"tools[{number}]", tool
+    config = body.get("toolConfig")
+    held = config.get("tools") if isinstance(config, dict) else None
+    for path, tools in (("tools", body.get("tools")), ("toolConfig.tools", held)):
+        yield from ((f"{path}[{number}]", tool) for number, tool in enumerate(tools or ()))
     contents = [("system", body.get("system"))]
     contents += [
         (f"messages[{number}].content", message.get("content"))

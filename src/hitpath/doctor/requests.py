@@ -6,11 +6,12 @@ from typing import Any
 
 import msgspec
 
-from hitpath.doctor.build_prompt import PromptBuilder, Said
+from hitpath.doctor.build_prompt import PromptBuilder, Said, block_numbers
 from hitpath.doctor.flat import flat_prompt
 from hitpath.doctor.in_row import InRow
 from hitpath.doctor.prompt import Prompt
 from hitpath.traces import hitpath_jsonl, lmcache_agent, sharegpt
+from hitpath.traces.conversations import is_mark, plain_message
 from hitpath.traces.mapping import Mapping
 from hitpath.traces.request_bodies import Response, replies_of
 
@@ -105,20 +106,24 @@ def _chat(of: dict[str, Any], **known: Any) -> Request | None:
         said += [Said(item_as_message(item), f"input[{i}]") for i, item in enumerate(told)]
     else:
         return None
+    lists = [(name, of.get(name)) for name in ("tools", "functions")]
+    if isinstance(of.get("toolConfig"), dict):
+        lists.append(("toolConfig.tools", of["toolConfig"].get("tools")))
     tools = [
         (f"{name}[{i}]", tool)
-        for name in ("tools", "functions")
-        for i, tool in enumerate(of.get(name) or [])
+        for name, told in lists
+        for i, tool in enumerate(told or [])
+        if not is_mark(tool)
     ]
     return built_of(said, tools, **known)
 
 
 def _top_path(content: Any, name: str) -> str:
     """A system text of one block stands as that text."""
-    is_one = isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict)
-    if is_one and content[0].get("type") in ("text", "input_text", "output_text"):
-        return f"{name}[0].text"
-    return name
+    is_one = isinstance(content, list) and isinstance(
+        plain_message({"content": content})["content"], str
+    )
+    return f"{name}[{block_numbers(content)[0]}].text" if is_one else name
 
 
 def item_as_message(item: dict[str, Any]) -> dict[str, Any]:

@@ -184,8 +184,10 @@ def _changes_of(request: Request, steps: Steps) -> Iterator[tuple[str, Any]]:
     """Texts and JSON that a plan rewrites; each list of tools as a whole, where one of it is new or
     stands elsewhere. Marks for a provider's cache stay at their places."""
     told: dict[str, list[Any]] = defaultdict(list)
+    places: dict[str, list[str]] = defaultdict(list)
     for path, tool in request.tools:
         told[path.rpartition("[")[0]].append(tool)
+        places[path.rpartition("[")[0]].append(path)
     new: dict[str, list[Any]] = defaultdict(list)
     for part, value in parts_of_form(request.prompt, steps):
         if part.segment == "tools" and part.form == "json" and part.message < 0:
@@ -194,8 +196,12 @@ def _changes_of(request: Request, steps: Steps) -> Iterator[tuple[str, Any]]:
             yield part.path, value
     for holder, tools in new.items():
         marked = [_with_mark(tool, old) for tool, old in zip(tools, told[holder], strict=True)]
-        if msgspec.json.encode(marked) != msgspec.json.encode(told[holder]):
+        if msgspec.json.encode(marked) == msgspec.json.encode(told[holder]):
+            continue
+        if places[holder][-1] == f"{holder}[{len(marked) - 1}]":
             yield holder, marked
+        else:  # marks stand among them, and stay there
+            yield from zip(places[holder], marked, strict=True)
 
 
 def _with_mark(tool: Any, old: Any) -> Any:

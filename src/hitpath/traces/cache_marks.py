@@ -9,7 +9,7 @@ Marks are Anthropic's `cache_control` {"type": "ephemeral", "ttl": "5m" or "1h"}
 (docs.claude.com, "Prompt caching"; at the top of the body: automatic, on the last block) and
 OpenAI's `prompt_cache_breakpoint` of a block with `prompt_cache_options.mode` (GPT-5.6 on; docs.rs
 async-openai 0.42, PromptCacheOptionsParam). A `cachePoint` of Bedrock's Converse is an element of
-its own, and its end the place that is marked.
+its own and no part of the prompt; it marks the end of what stands before it.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,8 @@ import msgspec
 from hitpath.core import InputError
 from hitpath.text.as_bytes import render_chat, render_message
 from hitpath.traces import open_inputs
-from hitpath.traces.conversations import Message, plain_message, plain_tools, rows_of
+from hitpath.traces.conversations import Message, is_mark, plain_message, plain_tools, rows_of
+from hitpath.traces.request_bodies import Content
 from hitpath.traces.table import Trace
 
 BODIES = "openai-requests"
@@ -62,12 +63,7 @@ class _Options(msgspec.Struct, kw_only=True):
     mode: Literal["implicit", "explicit"] | None = None
 
 
-class _Body(msgspec.Struct, kw_only=True):
-    messages: list[Message] | None = None
-    system: str | list[Any] | None = None
-    instructions: str | None = None
-    tools: list[Any] | None = None
-    functions: list[Any] | None = None
+class _Body(Content, kw_only=True):
     cache_control: Any = None
     prompt_cache_key: str | None = None
     prompt_cache_options: _Options | None = None
@@ -119,9 +115,8 @@ def _inside(text: bytes) -> bytes:
 
 def _marks(body: _Body) -> Marks | None:
     places = _Places()
-    tools = [*(body.tools or []), *(body.functions or [])]
-    if tools:
-        places.add_tools(tools)
+    if body.all_tools:
+        places.add_tools(body.all_tools)
     first = [told for told in (body.system, body.instructions) if told is not None]
     for told in first:
         places.add_message({"role": "system", "content": told})
@@ -160,9 +155,9 @@ class _Places:
         """As a JSON list under a head of its own; the last tool's block ends before the bracket."""
         plain = plain_tools(tools)
         at = len(render_chat([], plain)) - _HEAD_BYTES - len(msgspec.json.encode(plain)) - len(_END)
-        for tool, its in zip(tools, plain, strict=True):
+        for marked, its in zip(_controls(tools), plain, strict=True):
             at += 1 + len(msgspec.json.encode(its))
-            self._end(at, _control(tool))
+            self._end(at, marked)
         self._at = at + 1 + len(_END)
 
     def add_message(self, message: Message) -> None:
@@ -172,12 +167,15 @@ class _Places:
         content, blocks = plain.get("content"), message.get("content")
         marked: object = message.get("cache_control")
         if isinstance(blocks, list) and blocks:
-            marked = _control(blocks[-1])
+            controls = _controls(blocks)
+            if is_mark(blocks[0]) and self.ends:
+                self.marks += filter(None, [_mark(_control(blocks[0]), self.ends[-1])])
+            marked = controls[-1] if controls else None
             if isinstance(content, list):
                 at = begin + whole.rindex(_list_of(plain)) + len(b'"content":')
-                for block, its in zip(blocks[:-1], content[:-1], strict=True):
+                for control, its in zip(controls[:-1], content[:-1], strict=True):
                     at += 1 + len(msgspec.json.encode(its))
-                    self._end(at, _control(block))
+                    self._end(at, control)
         self._end(self._at, marked)
 
 
@@ -188,8 +186,20 @@ def _list_of(message: Message) -> bytes:
     return b'"content":' + msgspec.json.encode(message["content"])
 
 
+def _controls(blocks: Sequence[Any]) -> list[object]:
+    """What marks each block or tool that is part of the prompt: its own, or a `cachePoint` right
+    behind it."""
+    controls: list[object] = []
+    for block in blocks:
+        if not is_mark(block):
+            controls.append(_control(block))
+        elif controls:
+            controls[-1] = _control(block)
+    return controls
+
+
 def _control(block: object) -> object:
-    """What marks a block or a tool; a `cachePoint` stands for itself."""
+    """What a block or a tool says of itself as a mark."""
     if not isinstance(block, dict):
         return None
     told = block.get("cache_control") or block.get("prompt_cache_breakpoint")

@@ -24,6 +24,7 @@ T = TypeVar("T")
 
 _HEAD = render_chat([], None)
 _SHORT_FORM = {"role", "content"}
+_TEXT_TYPES = ("text", "input_text", "output_text")
 _DROPPED = ("cache_control", "annotations", "logprobs")
 _NUMBER = re.compile(r"\d{1,20}(\.\d{1,9})?")
 _UNITS = ((1e17, 1e9, "ns"), (1e14, 1e6, "us"), (1e11, 1e3, "ms"), (0.0, 1.0, "s"))
@@ -81,6 +82,12 @@ def _elements(text: bytes, place: str) -> Iterator[tuple[str, bytes]]:
     yield place, text
 
 
+def is_mark(block: object) -> bool:
+    """Whether an element of tools or of content is nothing but a mark for a provider's cache:
+    `cachePoint` of Bedrock's Converse."""
+    return isinstance(block, dict) and block.keys() == {"cachePoint"}
+
+
 def plain_tools(tools: list[Any]) -> list[Any]:
     """Without the marks for a provider's cache, which are no part of the prompt."""
     return [
@@ -88,6 +95,7 @@ def plain_tools(tools: list[Any]) -> list[Any]:
         if isinstance(tool, dict)
         else tool
         for tool in tools
+        if not is_mark(tool)
     ]
 
 
@@ -102,6 +110,7 @@ def _plain_blocks(blocks: list[Any]) -> list[Any]:
         if isinstance(block, dict)
         else block
         for block in blocks
+        if not is_mark(block)
     ]
 
 
@@ -112,8 +121,9 @@ def plain_message(message: Message) -> Message:
         return message
     blocks = _plain_blocks(content)
     if len(blocks) == 1 and isinstance(blocks[0], dict):
-        kind, text = blocks[0].get("type"), blocks[0].get("text")
-        if kind in ("text", "input_text", "output_text") and isinstance(text, str):
+        text = blocks[0].get("text")
+        is_text = blocks[0].get("type") in _TEXT_TYPES or blocks[0].keys() == {"text"}
+        if is_text and isinstance(text, str):
             return {**message, "content": text}
     return {**message, "content": blocks}
 

@@ -47,7 +47,8 @@ _PASSED_OVER = (
     "frequency_penalty", "logprobs", "top_logprobs", "logit_bias", "user", "metadata", "store",
     "service_tier", "parallel_tool_calls", "tool_choice", "reasoning_effort", "reasoning",
     "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "truncation", "include",
-    "background", "best_of",
+    "background", "best_of", "inferenceConfig", "guardrailConfig", "performanceConfig",
+    "requestMetadata", "additionalModelResponseFieldPaths",
 )  # fmt: skip
 """Documented parameters that do not change the prompt."""
 
@@ -167,7 +168,7 @@ class _Requests:
             prompt=prompt,
             prompt_tokens=len(prompt),
             session=session,
-            model=body.model,
+            model=body.named_model,
             context=body.context,
         )
         text_is_output = not (self._in_ids or body.echo)

@@ -1,5 +1,6 @@
 """What request bodies, their responses and their usage mean, shared by the formats that hold
-them: OpenAI completions, chat completions and responses, Anthropic messages.
+them: OpenAI completions, chat completions and responses, Anthropic messages, Bedrock's Converse
+(botocore, bedrock-runtime ConverseRequest: `modelId`, `toolConfig`, blocks without a type).
 
 Tools, instructions or system text, and messages are rendered in this order. Prompt counts of
 OpenAI and Gemini include the cached tokens, those of Anthropic and Bedrock do not.
@@ -85,6 +86,10 @@ class Response(msgspec.Struct, kw_only=True):
     output: list[Message] | _ConverseOutput | None = None
 
 
+class _ToolConfig(msgspec.Struct, kw_only=True):
+    tools: list[Any] | None = None
+
+
 class Content(msgspec.Struct, kw_only=True):
     """What makes the prompt of a request body."""
 
@@ -94,7 +99,9 @@ class Content(msgspec.Struct, kw_only=True):
     instructions: str | None = None
     tools: list[Any] | None = None
     functions: list[Any] | None = None
+    tool_config: _ToolConfig | None = msgspec.field(default=None, name="toolConfig")
     model: str | None = None
+    model_id: str | None = msgspec.field(default=None, name="modelId")
     cache_salt: str | None = None
     previous_response_id: str | None = None
 
@@ -102,17 +109,29 @@ class Content(msgspec.Struct, kw_only=True):
     def context(self) -> Context:
         """What isolates it: the model, and the salt that vLLM and SGLang take in a body."""
         if self.cache_salt is None:
-            return model_context(self.model)
-        return Context(model=self.model, salt=self.cache_salt)
+            return model_context(self.named_model)
+        return Context(model=self.named_model, salt=self.cache_salt)
+
+    @property
+    def named_model(self) -> str | None:
+        """Under either name."""
+        return self.model if self.model is not None else self.model_id
+
+    @property
+    def all_tools(self) -> list[Any]:
+        """Wherever they stand."""
+        config = self.tool_config.tools if self.tool_config is not None else None
+        return [*(self.tools or []), *(self.functions or []), *(config or [])]
 
 
 def chat_prompt(
     content: Content, prompts: TextPrompts, session: str | None, prefix: str, place: str
 ) -> Symbols:
     """The prompt as symbols. prefix: the path that leads to the body, with its dot."""
-    tools = [*(content.tools or []), *(content.functions or [])]
     messages = _messages_of(content, prefix, place)
-    return prompts.chat(messages, plain_tools(tools), session, f"{prefix}messages", place)
+    return prompts.chat(
+        messages, plain_tools(content.all_tools), session, f"{prefix}messages", place
+    )
 
 
 def _messages_of(body: Content, prefix: str, place: str) -> list[Message]:
