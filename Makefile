@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo demo-engine reproduce test test-oracles check docs clean
+.PHONY: demo demo-engine reproduce test test-long test-oracles check docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/hitpath demo
@@ -17,7 +17,11 @@ reproduce: $(VENV)/.installed
 	$(BIN)/python examples/llmd_73_capacity.py --rows
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 -m "not long"
+
+# Peaks of memory, errors of samples, kernels without a cache folder, the commands of a page of the docs: two minutes.
+test-long: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 -m long
 
 # The engine models against the engines' own cache managers (downloads about 1 GB, an hour or more).
 test-oracles: .oracles/.installed

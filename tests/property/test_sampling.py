@@ -11,6 +11,8 @@ from hitpath.traces import read_trace
 from hitpath.traces.sampling import HEAD_BLOCKS, Sampler
 from support import shared_data, write_jsonl
 
+pytestmark = pytest.mark.long
+
 NUM_SEEDS = 60
 
 

@@ -30,6 +30,8 @@ from recording import (
     row_of,
 )
 
+pytestmark = pytest.mark.long
+
 GUIDE = ROOT / "docs" / "get-a-trace.md"
 TEKKEN = "mistral:tekken_240911"
 

@@ -12,6 +12,8 @@ import pytest
 from hitpath._jit import kernel
 from hitpath.keys import block_keys
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parents[2]
 CODE = """
 import numpy as np

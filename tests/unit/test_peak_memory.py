@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+pytestmark = pytest.mark.long
+
 _GROWTH = """
 import os, resource, sys
 from hitpath.traces import open_inputs, read_trace
