@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from typer.testing import CliRunner
 
 from hitpath.cli import app
@@ -66,3 +67,24 @@ def test_a_trace_of_lengths_has_the_keys_of_any_other(tmp_path: Path) -> None:
     assert told.keys() == other.keys() - {"per_request"}
     for key in ("invalidated_tokens", "unattributed_tokens", "worth"):
         assert told[key] is None
+
+
+@pytest.mark.parametrize("stamp", ["Time: 10:15:{:02}.", "Turn {} of this service."])
+def test_what_analyze_calls_diverged_is_told_beside_all_that_was_lost(
+    tmp_path: Path, stamp: str
+) -> None:
+    """A clock is surely a stamp, so that rung 7 has what stands behind it; a number is not."""
+    rows = [body(n) for n in range(6)]
+    for number, row in enumerate(rows):
+        row["messages"][0]["content"] = f"{stamp.format(number + 10)} {RULES}"
+    path = write_jsonl(tmp_path / "t.jsonl", rows)
+    page, told = by_command(path, "--block-size", "1")
+    out = tmp_path / "analysis.json"
+    options = ["--canonical", "--block-size", "1", "--json", str(out)]
+    done = CliRunner().invoke(app, ["analyze", str(path), *options])
+    assert done.exit_code == 0, done.output
+    rung = json.loads(out.read_text())["tokens"]["causes"]["diverged"]
+    assert told["diverged_tokens"] == rung
+    assert (rung > 0) == stamp.startswith("Time")
+    assert told["invalidated_tokens"] > 5 * len(RULES)
+    assert (f"of them {rung:,} are `diverged`" in page) == (rung != told["invalidated_tokens"])

@@ -40,13 +40,14 @@ class Cost:
 @dataclass(frozen=True, slots=True)
 class Costs:
     """of: the cost of each difference, by (row, number of the difference). lost: invalidated tokens
-    of each request; elsewhere: those of them that only the differences from another request than
-    the relative explain, by (application, kind, place, side); unexplained: those that nothing
-    does."""
+    of each request; diverged: those of them that rung 7 gives, None where it is not known;
+    elsewhere: those that only the differences from another request than the relative explain, by
+    (application, kind, place, side); unexplained: those that nothing does."""
 
     of: dict[tuple[int, int], Cost]
     lost: Ints
     unexplained: Ints
+    diverged: Ints | None = None
     elsewhere: dict["Key", int] = field(default_factory=dict)
 
     def check(self) -> None:
@@ -54,6 +55,7 @@ class Costs:
         total = sum(cost.invalidated for cost in self.of.values()) + sum(self.elsewhere.values())
         assert total + int(self.unexplained.sum()) == int(self.lost.sum())
         assert np.all(self.lost >= 0)
+        assert self.diverged is None or np.all(self.diverged <= self.lost)
         assert np.all(self.unexplained >= 0)
 
 
@@ -94,6 +96,7 @@ def cost_of(
     of: dict[tuple[int, int], Cost] = {}
     lost = np.zeros(len(findings), dtype=np.int64)
     unexplained = np.zeros(len(findings), dtype=np.int64)
+    diverged = np.zeros(len(findings), dtype=np.int64)
     known = _keys(findings)
     otherwise: Counter[Key] = Counter()
     for finding in findings:
@@ -103,7 +106,9 @@ def cost_of(
             [s for s in finding.comparison.kept if s[1] > floor] if changes else []
         )
         if forms is not None and match is not None:
-            stretches += forms.stretches(row, int(match[row]), floor)
+            of_rung = forms.stretches(row, int(match[row]), floor)
+            diverged[row] = sum(stop - start for start, stop in of_rung)
+            stretches += of_rung
         stretches = _union(stretches, floor)
         shares, rest = _share(stretches, changes)
         lost[row], unexplained[row] = sum(b - a for a, b in stretches), rest
@@ -125,7 +130,8 @@ def cost_of(
             for key, tokens in _explained(left, elsewhere(row), finding.application, known):
                 otherwise[key] += tokens
                 unexplained[row] -= tokens
-    costs = Costs(of, lost, unexplained, dict(otherwise))
+    known_rung = None if forms is None or match is None else diverged
+    costs = Costs(of, lost, unexplained, known_rung, dict(otherwise))
     costs.check()
     return costs
 

@@ -55,6 +55,9 @@ def doctor_document(
         "prompt_tokens": int(trace.prompt_tokens[trace.counted].sum()),
         "hit_rate": {"before": found.before, "after": found.after},
         "invalidated_tokens": int(found.costs.lost.sum()),
+        "diverged_tokens": None
+        if found.costs.diverged is None
+        else int(found.costs.diverged.sum()),
         "unattributed_tokens": int(found.costs.unexplained.sum()),
         "defects": [defect_document(found, defect, shown) for defect in found.defects],
         "fixes": [_fix_document(proof) for proof in found.proofs],

@@ -28,6 +28,7 @@ def lengths_document(trace: Trace, setting: Setting, content: bool = True) -> di
         "prompt_tokens": int(trace.prompt_tokens[trace.counted].sum()),
         "hit_rate": {"before": None, "after": None},
         "invalidated_tokens": None,
+        "diverged_tokens": None,
         "unattributed_tokens": None,
         "defects": [],
         "fixes": [],

@@ -99,6 +99,13 @@ def _head(found: Diagnosis) -> Iterable[Text]:
             f"{lost:,} {unit} ({share}) were there before, and invalidated by what follows",
             style="bold",
         )
+        rung = found.costs.diverged
+        if rung is not None and int(rung.sum()) != lost:
+            yield Text(
+                f"of them {int(rung.sum()):,} are `diverged` in analyze --canonical; the rest only "
+                "their relative had, elsewhere or behind a difference that no canonical form mends",
+                style="dim",
+            )
     replayed = replay_words(found)
     if replayed is not None:
         yield Text(replayed)
