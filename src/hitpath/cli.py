@@ -224,8 +224,9 @@ def explain(
 ) -> None:
     """One request: its labels, its nearest relative, and the first token that differs."""
     from hitpath.cost.models import load_model
-    from hitpath.report.pricing import capacity_of
+    from hitpath.report.pricing import capacity_of, check_kv_dtype
 
+    check_kv_dtype(model, kv_dtype)
     kv_model = load_model(model, kv_dtype) if model is not None else None
     capacity_tokens = capacity_of(capacity_gib, capacity_tokens, kv_model)
     setting = _setting(

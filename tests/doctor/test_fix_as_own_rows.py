@@ -47,10 +47,10 @@ def conversations(calls: list[Call]) -> str:
 
 
 CASES = {
-    "vllm-log": (by_name("vllm-log"), "log", {"clock"}),
-    "table": (by_name("table"), "csv", {"clock", "tools"}),
-    "swe-agent": (runs_without_queries, "jsonl", {"clock"}),
-    "sharegpt": (conversations, "jsonl", {"clock"}),
+    "vllm-log": (by_name("vllm-log"), "log", ("clock",)),
+    "table": (by_name("table"), "csv", ("clock", "tools")),
+    "swe-agent": (runs_without_queries, "jsonl", ("clock",)),
+    "sharegpt": (conversations, "jsonl", ("clock",)),
 }
 
 

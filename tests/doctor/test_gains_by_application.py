@@ -51,6 +51,22 @@ def test_each_application_gains_what_it_gains_alone(tmp_path: Path) -> None:
     assert sum(gain.tokens for gain in gains if gain is not None) == found.proofs[0].gain_tokens
 
 
+def test_kinds_are_summed_over_applications(tmp_path: Path) -> None:
+    rows = [chat(n, "desk", DESK) for n in range(0, 40, 2)]
+    rows += [chat(n, "books", BOOKS) for n in range(1, 40, 8)]
+    found = examined(sorted(rows, key=lambda row: row["arrival_s"]), tmp_path / "t.jsonl")
+    told = doctor_document(found, SETTING)
+    (kind,) = told["kinds"]
+    assert kind == {
+        "kind": "clock",
+        "num_defects": 2,
+        "num_applications": 2,
+        "num_requests": sum(one["num_requests"] for one in told["defects"]),
+        "tokens_invalidated": sum(one["tokens_invalidated"] for one in told["defects"]),
+        "gain_tokens": found.proofs[0].gain_tokens,
+    }
+
+
 def test_all_that_one_fix_gains_is_told_once(tmp_path: Path) -> None:
     """Keys of one tool and `required` of another come in two orders: one fix, no two gains."""
 

@@ -10,6 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from hitpath.cli import app
+from hitpath.doctor import request_rows, requests
+from hitpath.traces import openai_requests
 from support import write_jsonl
 
 if TYPE_CHECKING:
@@ -87,4 +89,29 @@ def test_what_analyze_calls_diverged_is_told_beside_all_that_was_lost(
     assert told["diverged_tokens"] == rung
     assert (rung > 0) == stamp.startswith("Time")
     assert told["invalidated_tokens"] > 5 * len(RULES)
-    assert (f"of them {rung:,} are `diverged`" in page) == (rung != told["invalidated_tokens"])
+    assert (f"of them {rung:,} are `diverged`" in page) == (rung == 0)
+
+
+def test_rows_of_another_shape_than_their_format_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is known of such a row's messages, so its places are those of one text."""
+
+    def broken(row: requests.Row) -> requests.Request | None:
+        return requests.any_body(row) if b"10:15:02" not in row.text else {}["body"]
+
+    path = write_jsonl(tmp_path / "t.jsonl", [body(n) for n in range(4)])
+    _, clean = by_command(path)
+    assert not [note for note in clean["notes"] if "one text" in note]
+    monkeypatch.setitem(request_rows._READERS, openai_requests.NAME, broken)
+    page, told = by_command(path)
+    note = "1 request is looked at as one text: the row is of another shape than its format"
+    assert note in told["notes"]
+    assert note in page
+
+
+def test_a_type_of_kv_needs_a_model(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "t.jsonl", [body(n) for n in range(2)])
+    for command in (["doctor", str(path)], ["analyze", str(path)], ["explain", "0", str(path)]):
+        done = CliRunner().invoke(app, [*command, "--kv-dtype", "fp8"])
+        assert "--kv-dtype: needs --model" in str(done.exception)

@@ -82,6 +82,8 @@ def oracle(new: Sent, old: Sent | None) -> str:
     if shared < should:
         whole = sum(map(size, new.blocks[: min(should, len(new.blocks))]))
         return broken(new, old, whole, shared)
+    if new.read == 0 and shared_tokens < least:
+        return "below_minimum"
     if new.session != old.session and shared_tokens < least:
         return "read"  # what two conversations share is too short for any cache: nothing to read
     if shared_tokens - new.read <= slack(shared_tokens):

@@ -76,3 +76,18 @@ def test_the_same_defect_of_two_applications_is_two_results(tmp_path: Path) -> N
     hidden = json.dumps(results(path, content=False))
     for secret in ("pharmacist", "gardener", "2026-03-02", str(path)):
         assert secret not in hidden
+
+
+def test_fingerprints_outlive_what_a_run_stamps(tmp_path: Path) -> None:
+    """Two agents whose instructions begin with the clock, at two hours: the same alerts."""
+    marks = []
+    for hour in (9, 17):
+        made = rows()
+        for number, row in enumerate(made):
+            text = row["messages"][0]["content"]
+            row["messages"][0]["content"] = f"Now: {hour}:{number:02}:41. {text}"
+        path = tmp_path / f"{hour}.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in made))
+        marks.append([one["partialFingerprints"]["defect/v1"] for one in results(path)])
+    assert marks[0] == marks[1]
+    assert len(set(marks[0])) == len(marks[0]) >= 2

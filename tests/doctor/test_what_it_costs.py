@@ -83,3 +83,46 @@ def test_sizes_and_models_that_nothing_uses_are_refused(
 ) -> None:
     done = CliRunner().invoke(app, ["doctor", str(trace), *options])
     assert cause in str(done.exception)
+
+
+def test_what_was_written_costs_the_price_of_a_write(tmp_path: Path) -> None:
+    """Of 2,000 tokens 500 were read and 1,200 written, 300 of them for an hour: a lost token cost a
+    fifth of a fresh one, three of a write and one of a write for an hour, each out of five."""
+    head = np.random.default_rng(3).integers(0, 50_000, LENGTH).tolist()
+    told = {"cached_tokens": 500, "cache_write_tokens": 1_200, "cache_write_1h_tokens": 300}
+    rows = [
+        {"id": str(n), "arrival_s": n * 9, "session": "s", "model": "m", "reported": told,
+         "tokens": [*head[:AT], 60_000 + n, *head[AT + 1 :]]}
+        for n in range(NUM)
+    ]  # fmt: skip
+    path = write_jsonl(tmp_path / "t.jsonl", rows)
+    found = document(path, "--prices", "anthropic/claude-sonnet-4-5")
+    lost = found["invalidated_tokens"]
+    fresh, read, written, hour = 3.0, 0.3, 3.75, 6.0
+    parts = (fresh * 300 + written * 900 + hour * 300) / 1_500 - read
+    worth = found["worth_of_all"]
+    assert isinstance(worth, dict)
+    assert isinstance(lost, int)
+    assert worth["usd"] == pytest.approx(lost * parts / 1e6)
+
+
+def test_applications_and_kinds_are_parts_of_the_whole(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    heads = [rng.integers(0, 50_000, LENGTH).tolist() for _ in range(2)]
+    rows = [
+        {"id": f"{app}-{n}", "arrival_s": n * 9 + app, "session": f"s{app}", "model": "m",
+         "tokens": [*head[: AT * (app + 1)], 60_000 + n, *head[AT * (app + 1) + 1 :]]}
+        for n in range(5) for app, head in enumerate(heads)
+    ]  # fmt: skip
+    hardware = ("--model", "llama-3.1-8b", "--hardware", "h100-sxm", "--gpu-hour", "3.6")
+    found = document(write_jsonl(tmp_path / "t.jsonl", rows), *hardware)
+    total, kinds, applications = found["worth_of_all"], found["worth"], found["applications"]
+    assert isinstance(total, dict)
+    assert isinstance(kinds, dict)
+    assert isinstance(applications, list)
+    assert len(applications) == 2
+    for name in ("gpu_s", "usd"):
+        assert total[name] > 0
+        assert sum(one[name] for one in applications) == pytest.approx(total[name])
+        assert sum(one[name] for one in kinds.values()) == pytest.approx(total[name])
+    assert total["usd"] == pytest.approx(total["gpu_s"] / 1_000)  # 3.6 USD an hour

@@ -74,10 +74,13 @@ LATER_LAST_USER = {
     )
     + "{}",
     "hint": "{}" + mark("template_flip/moved_block", "\n\nReasoning effort: low"),
+    "nothink": "{}" + mark("template_flip", "\n/nothink"),
 }
 LATER_GENERATION = {
     "answer": mark("template_flip", "<answer>\n"),
     "closed_think": mark("template_flip", "</think>"),
+    "cohere": mark("template_flip", "<|START_THINKING|><|END_THINKING|>"),
+    "brace": mark("template_flip", "```json\n{"),
 }
 _LAST_USER = {**LAST_USER, **LATER_LAST_USER}
 _GENERATION = {**GENERATION, **LATER_GENERATION}

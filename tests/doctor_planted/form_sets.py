@@ -3,6 +3,7 @@
 usual: those of the planters themselves. kept_back: written after the rules, and shown since.
 field: after real applications; shown, so that rules can be mended by them.
 unseen: written beside them, measured before anybody saw them, and shown since.
+real: after the prompt builders of public applications; a third was measured before it was shown.
 """
 
 from collections.abc import Mapping
@@ -15,6 +16,8 @@ from doctor_planted import (
     field_forms,
     field_words,
     kept_back,
+    real_forms,
+    real_words,
     token_traces,
     unseen_forms,
 )
@@ -56,5 +59,13 @@ SETS = {
         FIELD_PLACES,
         FIELD_BODIES,
         token_traces.UNSEEN,
+    ),
+    "real": FormSet(
+        "real",
+        real_forms.FORMS,
+        real_words,
+        ("flat_gemma", "flat_roles", "flat_headers", "flat_phi", "flat_hashes"),
+        FIELD_PLACES,
+        FIELD_BODIES,
     ),
 }

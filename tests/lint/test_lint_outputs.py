@@ -111,11 +111,32 @@ SARIF_SHAPE: dict[str, Any] = {
             "additionalProperties": False,
             "properties": {"text": {"type": "string", "minLength": 1}},
         },
+        "invocation": {
+            "type": "object",
+            "required": ["executionSuccessful"],
+            "additionalProperties": False,
+            "properties": {
+                "executionSuccessful": {"type": "boolean"},
+                "toolExecutionNotifications": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "required": ["message"],
+                        "additionalProperties": False,
+                        "properties": {
+                            "level": {"enum": ["none", "note", "warning", "error"]},
+                            "message": {"$ref": "#/$defs/message"},
+                        },
+                    },
+                },
+            },
+        },
         "run": {
             "type": "object",
             "required": ["tool", "results"],
             "additionalProperties": False,
             "properties": {
+                "invocations": {"type": "array", "items": {"$ref": "#/$defs/invocation"}},
                 "tool": {
                     "type": "object",
                     "required": ["driver"],
@@ -237,6 +258,23 @@ def test_sarif(files: list[str]) -> None:
     }
     assert uris == {"prompts.py", "r.jsonl", "with%20a%20space.py"}
     assert {result["level"] for result in only["results"]} == {"warning", "note"}
+
+
+def test_a_snippet_of_sarif_stands_in_its_region(files: list[str]) -> None:
+    document = json.loads(run(*files, "--sarif", "-")[1])
+    of_requests = []
+    for result in document["runs"][0]["results"]:
+        place = result["locations"][0]["physicalLocation"]
+        region = place["region"]
+        line = (
+            Path(place["artifactLocation"]["uri"]).read_text().split("\n")[region["startLine"] - 1]
+        )
+        if "snippet" in region:
+            assert line[region["startColumn"] - 1 :].startswith(region["snippet"]["text"])
+        else:
+            assert set(region) == {"startLine"}
+            of_requests.append(result["properties"]["excerpt"])
+    assert of_requests == ["2025-03-03 14:22:31", "2025-03-03 14:22:31"]
 
 
 def test_junit(files: list[str]) -> None:

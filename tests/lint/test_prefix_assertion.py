@@ -16,12 +16,19 @@ from time import strftime
 from typing import Any
 
 import pytest
+from prefix_builders import (
+    WORDS,
+    module_level_constant,
+    module_level_error,
+    module_level_set,
+    module_level_sorted,
+)
 
 from hitpath.pytest_plugin import assert_prefix_stable
 from hitpath.pytest_plugin.arguments import shuffled
 from hitpath.pytest_plugin.assertion import PrefixBroken
-from hitpath.pytest_plugin.calling import BuilderFailed, NoChild
 from hitpath.pytest_plugin.compare import first_difference
+from hitpath.pytest_plugin.processes import BuilderFailed, NoChild
 from hitpath.pytest_plugin.worlds import World, inside, other_locale
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -151,25 +158,6 @@ def test_order_of_dicts_in_the_arguments() -> None:
     assert list(shuffled({"a": [{"x": 1, "y": 2}], "b": {3, 1}})["a"][0]) == ["y", "x"]
 
 
-def module_level_set(words: tuple[str, ...]) -> str:
-    return "Known words: " + " ".join(set(words))
-
-
-def module_level_sorted(words: tuple[str, ...]) -> str:
-    return "Known words: " + " ".join(sorted(set(words)))
-
-
-def module_level_constant(anything: Any) -> str:
-    return RULES
-
-
-def module_level_error() -> str:
-    raise KeyError("no such template")
-
-
-WORDS = ("whale", "tide", "moon", "shelf", "copy", "loan", "card", "desk")
-
-
 def test_order_of_sets_needs_another_process() -> None:
     error = broken(module_level_set, WORDS, hash_seeds=True)
     assert "PYTHONHASHSEED" in error.world
@@ -201,7 +189,7 @@ def test_errors_of_the_builder_are_its_own() -> None:
 
 
 def test_errors_in_the_other_process_bring_their_traceback() -> None:
-    from hitpath.pytest_plugin.calling import result_in_child
+    from hitpath.pytest_plugin.processes import result_in_child
 
     with pytest.raises(BuilderFailed, match="KeyError: 'no such template'"):
         result_in_child(module_level_error, (), {}, 1, 60.0)

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import pytest
+from prefix_builders import shelves_of_a_library
 
 from hitpath.pytest_plugin import assert_prefix_stable
 from hitpath.pytest_plugin.assertion import PrefixBroken
@@ -65,11 +66,7 @@ def test_a_rewritten_message_is_edited() -> None:
     assert caught.value.difference.kind == "edited_message"
 
 
-def shelves() -> list[dict[str, Any]]:
-    return chat(dotted({"zulu", "alfa", "mike", "kilo", "echo"}))
-
-
 def test_a_set_s_own_order() -> None:
     with pytest.raises(PrefixBroken) as caught:
-        assert_prefix_stable(shelves, hash_seeds=True)
+        assert_prefix_stable(shelves_of_a_library, hash_seeds=True)
     assert caught.value.difference.kind == "array_order"

@@ -136,9 +136,14 @@ AT_DIGIT: tuple[re.Pattern[str], ...] = (
 )
 """Matched where a run of digits begins; the longest is taken."""
 
+_NO_NAME = (
+    r"(?!(?-i:[a-z]{1,4}|march|august)[ ]{1,2}"
+    r"(?:\d{1,2}(?!\d|st|nd|rd|th|,?[ ](?:19|20)\d\d)|\d{4}))"
+)
+"""Of Latin letters a short month has a capital, or more of a date behind it."""
 AT_MONTH: tuple[re.Pattern[str], ...] = (
-    _at(rf"{_NAMED_DAY_LAST}{_THEN}"),
-    _at(rf"{_MONTH}[ ]{_YEAR}"),
+    _at(rf"{_NO_NAME}{_NAMED_DAY_LAST}{_THEN}"),
+    _at(rf"{_NO_NAME}{_MONTH}[ ]{_YEAR}"),
 )
 AT_WEEKDAY: tuple[re.Pattern[str], ...] = (
     _at(rf"{_WEEKDAY}[ ]{_MONTH}[ ]{{1,2}}{_DAY}[ ]{_CLOCK}[ ]{_YEAR}"),

@@ -26,7 +26,7 @@ from hitpath.core import InputError
 MAX_DEPTH = 1000
 PLACE = "value"
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_DATA = frozenset(["const", "default", "enum", "example", "examples"])
+DATA_KEYS = frozenset(["const", "default", "enum", "example", "examples"])
 """Keys of a schema whose values are data: a `required` in them is no list of names."""
 
 
@@ -94,7 +94,7 @@ class _Walk:
                         cause = f"nested deeper than {MAX_DEPTH:,} levels"
                         raise InputError(PLACE, path, cause)
                     level.key = key
-                    is_data = level.is_data or (key in _DATA and not level.in_properties)
+                    is_data = level.is_data or (key in DATA_KEYS and not level.in_properties)
                     names = key == "properties" and not level.in_properties
                     levels.append(_level(member, joined(level.path, key), is_data, names))
                 else:

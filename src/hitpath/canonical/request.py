@@ -18,7 +18,7 @@ from hitpath.canonical.json_text import canonical_json_text
 from hitpath.canonical.json_value import PLACE, ordered_json
 from hitpath.canonical.slots import Slot, texts_of, tool_lists
 from hitpath.canonical.space import UnicodeForm, normalise_space, normalise_unicode
-from hitpath.canonical.tail import move_to_tail
+from hitpath.canonical.tail import HEADER, move_to_tail
 from hitpath.canonical.tools import stable_tools
 from hitpath.core import InputError
 
@@ -76,8 +76,9 @@ def canonical_request(body: dict[str, Any], options: Options = Options()) -> Can
 
 def _text(slot: Slot, options: Options) -> CanonicalText:
     """What is done within one text, again until nothing is left to do: an escape in JSON may stand
-    for a hidden character, and without one between them two characters may compose."""
-    text = slot.text
+    for a hidden character, and without one between them two characters may compose. What was
+    moved there stays as it is."""
+    text, header, block = slot.text.partition(HEADER)
     steps = _steps(slot, options)
     changes: tuple[Change, ...] = ()
     for _ in range(_MOST_ROUNDS):
@@ -87,7 +88,7 @@ def _text(slot: Slot, options: Options) -> CanonicalText:
             text, changes = found.value, compose(changes, found.changes)
         if text == before or len(steps) == 1:
             break
-    return CanonicalText(text, changes)
+    return CanonicalText(text + header + block, changes)
 
 
 def _steps(slot: Slot, options: Options) -> list[Callable[[str], CanonicalText]]:

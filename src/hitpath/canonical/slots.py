@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hitpath.canonical.json_path import joined
+from hitpath.canonical.json_value import DATA_KEYS
 
 Author = Literal["instructions", "tools", "user", "assistant", "tool"]
 """Who wrote a text: the application (instructions, tools), the user, the model, a tool's run."""
@@ -23,7 +24,6 @@ _AUTHORS: dict[Any, Author] = {
     "tool": "tool",
     "function": "tool",
 }
-_DATA = frozenset(["const", "default", "enum", "example", "examples"])
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ def texts_of(body: dict[str, Any]) -> Iterator[Slot]:
     """Every text that a person or an application wrote or a tool gave, in the order of a prompt:
     descriptions of tools, instructions, messages."""
     for holder, name, path in tool_lists(body):
-        yield from _descriptions(holder[name], path)
+        yield from descriptions_of(holder[name], path)
     for name in INSTRUCTIONS:
         yield from _content(body, name, name, "instructions")
     for name in MESSAGE_LISTS:
@@ -129,18 +129,21 @@ def _result(block: dict[str, Any], path: str) -> Iterator[Slot]:
                 yield Slot(part, "text", joined(joined(path, at), "text"), "tool")
 
 
-def _descriptions(tools: list[Any], path: str) -> Iterator[Slot]:
-    """The descriptions in tools and their schemas, at any depth, in order."""
-    todo: list[tuple[Any, str]] = [(tools, path)]
+def descriptions_of(value: Any, path: str) -> Iterator[Slot]:
+    """The descriptions in tools and their schemas, at any depth, in order. What stands in
+    `default`, `enum` or `examples` is data, unless a parameter has that name."""
+    todo: list[tuple[Any, str, bool]] = [(value, path, False)]
     while todo:
-        value, place = todo.pop()
-        below: list[tuple[Any, str]] = []
-        if isinstance(value, list):
-            below = [(member, joined(place, at)) for at, member in enumerate(value)]
-        elif isinstance(value, dict):
-            if isinstance(value.get("description"), str):
-                yield Slot(value, "description", joined(place, "description"), "tools")
+        holder, place, in_properties = todo.pop()
+        below: list[tuple[Any, str, bool]] = []
+        if isinstance(holder, list):
+            below = [(member, joined(place, at), False) for at, member in enumerate(holder)]
+        elif isinstance(holder, dict):
+            if isinstance(holder.get("description"), str) and not in_properties:
+                yield Slot(holder, "description", joined(place, "description"), "tools")
             below = [
-                (member, joined(place, key)) for key, member in value.items() if key not in _DATA
+                (member, joined(place, key), key == "properties" and not in_properties)
+                for key, member in holder.items()
+                if in_properties or key not in DATA_KEYS
             ]
-        todo += [pair for pair in reversed(below) if isinstance(pair[0], dict | list)]
+        todo += [one for one in reversed(below) if isinstance(one[0], dict | list)]

@@ -7,20 +7,24 @@ results are known by the call's id. What is paired with nothing was dropped, put
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from hitpath.doctor.history import counts, goes_on_in, is_composed, is_note, shortened, words_said
+from hitpath.doctor.calls import call_ids, is_result, without_ids
+from hitpath.doctor.history import goes_on_in, is_note, shortened, words_said
 from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Prompt
 from hitpath.doctor.shapes import overlap, words_of
+from hitpath.doctor.stand_ins import stands_for_more
 from hitpath.doctor.textdiff import equal_runs
 from hitpath.doctor.thoughts import spoken
-from hitpath.doctor.threads import call_ids, loose_of, without_ids
-from hitpath.doctor.words_of_kinds import CONTINUED, SUMMARY
+from hitpath.doctor.threads import loose_of
+from hitpath.doctor.words_of_histories import CONTINUED, SUMMARY
 
 _ALIKE = 0.5
 """Words in common from which on two messages are one that was edited."""
 _FEW_SHOT_CHARS = 400
 _TELLING_CHARS = 16
 _MOST_AHEAD = 40
+_SHORT_ANSWER = 120
 _STABLE = (SYSTEM, TOOLS)
 """Segments that all sessions of an application should share."""
 
@@ -33,9 +37,18 @@ class Pair:
     here: int
 
 
-def aligned(there: Prompt, here: Prompt, same: int, same_session: bool) -> list[Pair]:
-    """Messages that are the same one, from number `same` on, the first that differs."""
-    return _Aligning(there, here, same).pairs(same_session)
+class Alignment(NamedTuple):
+    """pairs: messages that are the same one, in order; retold: those that stand in one place and
+    for others, which were dropped. Of these the instructions are among the pairs."""
+
+    pairs: list[Pair]
+    retold: set[Pair]
+
+
+def aligned(there: Prompt, here: Prompt, same: int, same_session: bool) -> Alignment:
+    """From message number `same` on, the first that differs."""
+    aligning = _Aligning(there, here, same)
+    return Alignment(aligning.pairs(same_session), aligning.retold)
 
 
 class _Aligning:
@@ -45,6 +58,8 @@ class _Aligning:
         self._there = there
         self._here = here
         self._same = same
+        self.retold: set[Pair] = set()
+        self._last = Pair(len(there.messages) - 1, len(here.messages) - 1)
 
     def pairs(self, same_session: bool) -> list[Pair]:
         same = self._same
@@ -66,33 +81,35 @@ class _Aligning:
     def _without_retold(self, pairs: list[Pair]) -> list[Pair]:
         """Without messages that sum up what others said: again, or others that are gone now."""
         kept: list[Pair] = []
+        before = Pair(self._same - 1, self._same - 1)
         for number, pair in enumerate(pairs):
             after = pairs[number + 1] if number + 1 < len(pairs) else None
-            is_kept = self._is_kept(pair) or not self._is_retold(pair, after)
-            if is_kept and not self._is_grown(pair, after):
+            gone = range(pair.there + 1, pair.there + 1 + self._dropped_behind(pair, after))
+            if not gone and pair.here == before.here + 1:
+                gone = range(before.there + 1, pair.there)
+            is_last = pair == self._last
+            if not is_last and stands_for_more(
+                self._there, pair.there, self._here, pair.here, gone
+            ):
+                self.retold.add(pair)
+                if self._here.messages[pair.here].segment in _STABLE and not pair.here:
+                    kept.append(pair)  # the instructions, with more at their end
+            else:
                 kept.append(pair)
+            before = pair
         return kept
 
-    def _is_grown(self, pair: Pair, after: Pair | None) -> bool:
-        """Whether a message, be it an instruction, counts what it stands for, and more is gone
-        behind it."""
-        drops = after is not None and after.there > pair.there + 1 and after.here == pair.here + 1
-        old, new = self._there.messages[pair.there], self._here.messages[pair.here]
-        if not drops or old.key == new.key:
-            return False
-        return counts(words_said(self._there, old), words_said(self._here, new))
-
-    def _is_retold(self, pair: Pair, after: Pair | None) -> bool:
-        text = words_said(self._there, self._there.messages[pair.there])
-        other = words_said(self._here, self._here.messages[pair.here])
-        before = self._here.messages[: pair.here]
-        are_composed = is_composed(text) and is_composed(other)
-        if sum(m.segment not in _STABLE for m in before) > 1 and not are_composed:
-            return False
-        if SUMMARY.search(text[:200]) and SUMMARY.search(other[:200]):
-            return True
-        drops = after is not None and after.there > pair.there + 1 and after.here == pair.here + 1
-        return drops and is_composed(other) and not is_composed(text)
+    def _dropped_behind(self, pair: Pair, after: Pair | None) -> int:
+        """Messages right behind this one that are gone, with nothing in their place or one short
+        answer ("Ok."); at the end several that gave way to what is new."""
+        if after is None:
+            num = len(self._there.messages) - 1 - pair.there
+            return num if num > 1 and pair.here < len(self._here.messages) - 1 else 0
+        num, came = after.there - pair.there - 1, after.here - pair.here - 1
+        if came > 1 or num <= came:
+            return 0
+        answer = self._here.text_of(self._here.messages[pair.here + 1]) if came else ""
+        return num if len(answer) <= _SHORT_ANSWER else 0
 
     def _is_continued(self) -> bool:
         """Whether the dialogue begins with a summary now and did not: what follows is new or is
@@ -110,8 +127,8 @@ class _Aligning:
     def _without_questions(self, pairs: list[Pair]) -> list[Pair]:
         """Without the last messages of both: another question is no edit of the one before, unless
         it is one long template with something stamped into it."""
-        old, new = self._there.messages, self._here.messages
-        last = [p for p in pairs if p == Pair(len(old) - 1, len(new) - 1)]
+        new = self._here.messages
+        last = [p for p in pairs if p == self._last]
         if not last or new[-1].role not in ("user", "tool", "") or new[-1].segment in _STABLE:
             return pairs
         return pairs if self._shares_most_of(last) else pairs[:-1]
@@ -125,11 +142,22 @@ class _Aligning:
         size = sum(len(self._here.text_of(new[p.here])) for p in rest)
         equal = [p for p in rest if self._there.messages[p.there].key == new[p.here].key]
         equal_size = sum(len(self._here.text_of(new[p.here])) for p in equal)
-        is_shown = size >= _FEW_SHOT_CHARS and 2 * equal_size >= size
+        is_shown = size >= _FEW_SHOT_CHARS and 2 * equal_size >= size and self._are_most(equal)
         if is_shown:  # what stands behind the last example is what was asked
             return kept + [p for p in rest if p.here <= equal[-1].here]
-        is_template = size >= _FEW_SHOT_CHARS and self._shares_most_of(rest)
+        others = [p for p in rest if p not in equal]
+        is_template = size >= _FEW_SHOT_CHARS and self._shares_most_of(others)
         return kept + rest if is_template else kept
+
+    def _are_most(self, equal: Sequence[Pair]) -> bool:
+        """Whether half of what was said, up to the last of these, are these: what two people were
+        told may be the same by chance."""
+        last = equal[-1]
+        sides = self._there.messages[: last.there + 1], self._here.messages[: last.here + 1]
+        return all(
+            2 * len(equal) >= sum(m.segment not in _STABLE for m in side[self._same :])
+            for side in sides
+        )
 
     def _shares_most_of(self, pairs: Sequence[Pair]) -> bool:
         """Whether messages are one template with something stamped into it."""
@@ -214,6 +242,15 @@ class _Aligning:
                     b = candidate + 1
                     break
 
+    def _answer_one_call(self, a: int, b: int) -> bool:
+        """Whether ids were made anew for calls that are the same else, and these are the calls or
+        what they gave back, to the letter or not."""
+        sides = (self._there, a), (self._here, b)
+        calls = [_call_before(*side) for side in sides]
+        behind = [number - call for (_, number), call in zip(sides, calls, strict=True)]
+        bare = [without_ids(p, p.messages[c]) for (p, _), c in zip(sides, calls, strict=True)]
+        return behind[0] == behind[1] and bare[0] == bare[1]
+
     def _says_the_same(self, old: Message, new: Message) -> bool:
         """Whether two replies differ in their reasoning alone."""
         said = spoken(self._there.parts[old.begin : old.end], old.role)
@@ -231,7 +268,7 @@ class _Aligning:
             return False
         ids = call_ids(self._there, old), call_ids(self._here, new)
         if any(ids):  # a call and its result keep their id, unless ids are made anew
-            return bool(ids[0] & ids[1]) or _bare(self._there, a) == _bare(self._here, b)
+            return bool(ids[0] & ids[1]) or self._answer_one_call(a, b)
         if is_note(other) and not is_note(text):
             return False  # it may stand for more than one
         if new.role == "assistant" and self._says_the_same(old, new):
@@ -239,6 +276,14 @@ class _Aligning:
         if overlap(words_of(text), words_of(other)) >= _ALIKE:
             return True
         return goes_on_in(text, other) or goes_on_in(other, text) or bool(shortened(text, other))
+
+
+def _call_before(prompt: Prompt, number: int) -> int:
+    """The message with the calls that a result answers; of others their own number."""
+    at = number
+    while at and is_result(prompt, prompt.messages[at]):
+        at -= 1
+    return at
 
 
 def _exact(prompt: Prompt, message: Message, number: int) -> tuple[int, int]:

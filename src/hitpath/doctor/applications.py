@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from hitpath.canonical.tools import tool_name
+from hitpath.canonical.volatile import find_volatile
 from hitpath.doctor.prompt import SYSTEM, TOOLS, Prompt
 from hitpath.doctor.textdiff import common_length, equal_runs
 
 _OF_ONE_APPLICATION = 0.5
-_OF_ONE_TEMPLATE = 0.2
-_TELLING_CHARS = 12_000
+_OF_ONE_TEMPLATE, _OF_OTHERS = 0.2, 0.1
+_TELLING_CHARS, _STAMPED_CHARS = 12_000, 600
 _FEW_WORDS = 16
 """Words of instructions that are too short to tell what it is."""
 _BEGINNING_WORDS, _NEAR_WORDS, _LONG_RUN = 64, 14, 8
@@ -64,8 +65,13 @@ def shares_words(there: Prompt, here: Prompt) -> bool:
 
 
 def _instructions(prompt: Prompt) -> list[str]:
-    """The words of the instructions, numbers masked, as far as they tell what it is."""
-    return _words(_text_of_instructions(prompt))
+    """The words of the instructions, numbers masked, as far as they tell what it is. Without what
+    is stamped in front of them: every application of a client or a house begins with it."""
+    text = _text_of_instructions(prompt)
+    head = text[:_STAMPED_CHARS]
+    for found in reversed(find_volatile(head)):
+        head = f"{head[: found.start]} {head[found.stop :]}"
+    return _words(head + text[_STAMPED_CHARS:])
 
 
 def _text_of_instructions(prompt: Prompt) -> str:
@@ -78,12 +84,35 @@ def _begin_alike(one: list[str], other: list[str]) -> bool:
     runs = equal_runs(one[:_BEGINNING_WORDS], other[:_BEGINNING_WORDS])
     if 2 * sum(n for _, _, n in runs if n >= _RUN) >= min(len(one), len(other), _BEGINNING_WORDS):
         return True
-    return any(max(a, b) <= _NEAR_WORDS and n >= _LONG_RUN for a, b, n in runs)
+    return any(
+        max(a, b) <= _NEAR_WORDS and sum(word != "0" for word in one[a : a + n]) >= _LONG_RUN
+        for a, b, n in runs
+    )
 
 
 def _shared_words(one: list[str], other: list[str]) -> int:
     """Words in runs that stand in both, in one order."""
     return sum(n for _, _, n in equal_runs(one, other) if n >= _RUN)
+
+
+def are_told_otherwise(there: Prompt, here: Prompt) -> bool:
+    """Whether both have instructions, and as good as nothing of them is the same: an agent and one
+    that it calls have their tools in common."""
+    one, other = sorted((_instructions(there), _instructions(here)), key=len)
+    if not one or _shared_words(one, other) >= _OF_OTHERS * len(one):
+        return False
+    if _begin_alike(one, other):
+        return False  # and most of what follows is drawn anew, however long it is
+    if len(one) >= _FEW_WORDS:
+        return True
+    few, many = ({word.casefold() for word in words} for words in (one, other))
+    return 2 * len(few & many) < len(few)
+
+
+def key_of_instructions(prompt: Prompt) -> int | None:
+    """Equal for instructions that are the same but for numbers and stamps; None without any."""
+    words = _instructions(prompt)
+    return hash(tuple(words)) if words else None
 
 
 def are_built_otherwise(there: Prompt, here: Prompt) -> bool:

@@ -14,8 +14,11 @@ from hitpath.traces.conversations import is_mark, plain_message, plain_tools
 _SYSTEM_ROLES = ("system", "developer")
 _ASSISTANT_ROLES = ("assistant", "model", "function_call", "reasoning")
 _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "thinking": "thinking",
-          "refusal": "refusal", "tool_result": "content"}  # fmt: skip
+          "refusal": "refusal", "tool_result": "content",
+          "tool_call_response": "response"}  # fmt: skip
 """Types of content blocks, each with the key of its text."""
+_RESULTS = ("response", "result")
+"""Names of what a tool gave in OpenTelemetry's parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,22 +127,30 @@ class PromptBuilder:
 
     def _add_block(self, block: Any, path: str, segment: str, number: int, steps: Steps) -> None:
         """A block of content: its text by itself, whatever else it is as it is."""
-        key = _TEXTS.get(str(block.get("type", "text"))) if isinstance(block, dict) else None
+        key = _text_key(block)
         if isinstance(block, str):
             self._string(block, path, segment, number, steps)
-        elif key is None or not isinstance(block.get(key), str | list):
+        elif key is None:
             self._add(path, segment, "json", _json(block), number, block, steps)
         else:
-            between = "{"
-            for name, value in block.items():
-                self._glue(f"{between}{_json(name)}:", number)
-                between = ","
-                inner, its = joined(path, name), (*steps, name)
-                if name == key:
-                    self._add_value(value, inner, segment, number, its)
-                else:
-                    self._add(inner, segment, "json", _json(value), number, value, its)
-            self._glue("}", number)
+            self._add_members(block, key, path, segment, number, steps)
+
+    def _add_members(
+        self, block: Any, key: str, path: str, segment: str, number: int, steps: Steps
+    ) -> None:
+        """An object of which one member is or holds text."""
+        between = "{"
+        for name, value in block.items():
+            self._glue(f"{between}{_json(name)}:", number)
+            between = ","
+            inner, its = joined(path, name), (*steps, name)
+            if name != key:
+                self._add(inner, segment, "json", _json(value), number, value, its)
+            elif isinstance(value, dict):
+                self._add_members(value, "content", inner, segment, number, its)
+            else:
+                self._add_value(value, inner, segment, number, its)
+        self._glue("}", number)
 
     def _string(self, text: str, path: str, segment: str, number: int, steps: Steps) -> None:
         self._glue('"', number)
@@ -157,6 +168,22 @@ class PromptBuilder:
         steps: Steps,
     ) -> None:
         self._parts.append(Part(path, segment, form, text, number, value, steps=steps))
+
+
+def _text_key(block: Any) -> str | None:
+    """Under which key a block of content has its text; None where it has none. Bedrock's have no
+    type: a text, or `toolResult` with content of its own."""
+    if not isinstance(block, dict):
+        return None
+    if "type" in block:
+        key = _TEXTS.get(str(block["type"]))
+        keys = _RESULTS if key in _RESULTS else (key,)
+        return next((k for k in keys if k and isinstance(block.get(k), str | list)), None)
+    if isinstance(block.get("text"), str):
+        return "text"
+    result = block.get("toolResult")
+    has_content = isinstance(result, dict) and isinstance(result.get("content"), list)
+    return "toolResult" if has_content else None
 
 
 def _content_path(said: Said) -> str:

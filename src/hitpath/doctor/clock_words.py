@@ -2,12 +2,15 @@
 between the parts, beside a label; and counts of seconds or ticks since some year."""
 
 import re
+from collections.abc import Iterator
 
+from hitpath.doctor.time_spans import time_spans
 from hitpath.doctor.volatile_lines import volatile_in
-from hitpath.doctor.words_of_kinds import CLOCK_LABEL, USER, WORD_CLOCK
+from hitpath.doctor.words_of_kinds import CLOCK_LABEL, LASTING, USER, WORD_CLOCK
 
 _HOUR, _MINUTE = r"(?:[01]?\d|2[0-3])", r"[0-5]\d"
 _DAY, _YEAR = r"(?<![\w.,:/-])(?:0?[1-9]|[12]\d|3[01])", r"(?:19|20)\d\d"
+_MONTH, _DAYS = r"(?:0[1-9]|1[0-2])", r"(?:0[1-9]|[12]\d|3[01])"
 _SAID = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty)"
 _WORD = r"[^\W\d_]{2,14}"
 """A month or a word like it in any language: known by the numbers around it."""
@@ -22,6 +25,7 @@ FURTHER = re.compile(
     rf"|(?<![\w.-])\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[ T-]{{1,2}}{_HOUR}:{_MINUTE}"
     rf"(?::{_MINUTE})?(?!\w)"  # 260309 22:12:30, as MySQL logs
     r"|(?<![\w/])\d{1,2}/\d{1,2}\s(?:19|20)\d\d(?!\d)"
+    r"|(?<!\w)@\d{1,3}(?:\.\d{1,3})?\s?\.?beats(?!\w)"  # Swatch's
     r"|(?<!\w)(?:day|week|kw)\s\d{1,3}\s(?:of|in)\s(?:19|20)\d\d(?!\d)"
     r"|(?<!\w)(?:\d{1,6}|an?|one|two|three|four|five|six|ten)\s"
     r"(?:second|minute|hour|day|week|month)s?\sago(?!\w)"
@@ -32,6 +36,15 @@ FURTHER = re.compile(
     r"(?:,\s?tzinfo=[\w.]{1,40})?\)"  # as Python writes it
     rf"|{_DAY}\.?\s(?:[^\W\d_]{{1,4}}\s)?{_WORD}\.?,?\s(?:[^\W\d_]{{1,6}}\.?\s)?{_YEAR},?\s"
     rf"(?:{_WORD}\.?\s)?{_HOUR}[.:h]{_MINUTE}(?:[.:]{_MINUTE})?(?!\w)"  # 9 Mart 2026, saat 18.37
+    rf"|(?<!\d){_YEAR}{_MONTH}{_DAYS}[T_-]?{_HOUR}{_MINUTE}{_MINUTE}(?![\w-])"
+    rf"|(?<![\w.:/-]){_YEAR}-(?:[0-2]\d\d|3[0-6]\d)(?:[T ]{_HOUR}:{_MINUTE}(?::{_MINUTE})?)?"
+    r"(?![\w-])"
+    rf"|(?<![\w.:/-]){_YEAR}:{_MONTH}:{_DAYS} {_HOUR}:{_MINUTE}:{_MINUTE}(?!\w)"
+    r"|(?<!\w)-?P(?=\d|T\d)(?:\d{1,6}Y)?(?:\d{1,6}M)?(?:\d{1,6}W)?(?:\d{1,6}D)?"
+    r"(?:T(?=\d)(?:\d{1,9}H)?(?:\d{1,9}M)?(?:\d{1,9}(?:[.,]\d{1,9})?S)?)?(?!\w)"  # PT3M7S
+    rf"|(?<!\w)(?:0[1-9]|[12]\d|3[01]){_HOUR}{_MINUTE}Z\s(?:{_WORD})\s\d\d(?!\w)"  # 090730Z MAR 26
+    r"|(?<!\w)(?:\d{1,6}\s?(?:ms|s|m|h|d|w|mo|y|secs?|mins?|hrs?)|just now)\s+ago(?!\w)"
+    r"|(?<!\w)\d{1,5}\s?d(?:ays?)?,?\s\d{1,2}(?::\d\d(?::\d\d)?|\s?h)(?:\s?\d{1,2}\s?m)?(?!\w)"
     rf"|{_DAY}\s{_WORD}\s\d{{1,2}}\s{_WORD}\s{_YEAR}"  # 9 tháng 3 năm 2026
     rf"(?:,?\s(?:{_WORD}\s)?{_HOUR}[.:h]{_MINUTE}(?:[.:]{_MINUTE})?)?(?!\w)"
 )
@@ -42,7 +55,7 @@ _SPOKEN = re.compile(
 )
 _CLAUSE = re.compile(r"[.!?]\s|[(\[;]")
 _MOST_LINES, _LONGEST_LINE, _MOSTLY = 4, 120, 0.6
-_YEAR_S = 366 * 86_400
+_YEAR_S, _MONTH_S = 366 * 86_400, 31 * 86_400
 _COUNTS = (
     (900_000_000, 2_600_000_000, 1),  # Unix, in seconds
     (900_000_000_000, 2_600_000_000_000, 10**3),
@@ -58,7 +71,7 @@ def is_clock(text: str) -> bool:
     """Whether a text is nothing but a clock, or lines that tell one each."""
     head = text[:400]
     least = min(len(text), 200) * 0.8
-    if any(found.end() - found.start() >= least for found in FURTHER.finditer(head)):
+    if any(stop - start >= least for start, stop in further_spans(head)):
         return True
     clocks = [one for one in volatile_in(head) if one.kind == "clock"]
     if any(one.stop - one.start >= least for one in clocks) or WORD_CLOCK.fullmatch(text):
@@ -70,14 +83,20 @@ def is_clock(text: str) -> bool:
     return any(one.is_sure for one in clocks) or min(shares) >= _MOSTLY
 
 
+def further_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Clocks that canonical forms do not know: characters [start, stop) of each."""
+    yield from (found.span() for found in FURTHER.finditer(text))
+    yield from time_spans(text)
+
+
 def _share(line: str) -> float:
     """How much of a line is clocks, 0 to 1; white space left out."""
     rest = list(line)
     for one in volatile_in(line):
         if one.kind == "clock":
             rest[one.start : one.stop] = " " * (one.stop - one.start)
-    for found in FURTHER.finditer(line):
-        rest[found.start() : found.end()] = " " * (found.end() - found.start())
+    for start, stop in further_spans(line):
+        rest[start:stop] = " " * (stop - start)
     size = len("".join(line.split()))
     return 1 - len("".join("".join(rest).split())) / size if size else 0.0
 
@@ -85,11 +104,34 @@ def _share(line: str) -> float:
 def is_labelled(line_before: str, sides: list[str]) -> bool:
     """Whether words that may be a clock, or a number, stand behind a word for time."""
     label = _CLAUSE.split(line_before[-40:])[-1]
-    if not CLOCK_LABEL.search(label):
+    found = list(CLOCK_LABEL.finditer(label))
+    if not found:
         return False
     if all(side.replace(",", "").replace(".", "").isdigit() for side in sides):
-        return not USER.search(label)
+        is_last = bool(_BEHIND_LABEL.fullmatch(label, found[-1].end()))
+        is_sized = bool(LASTING.search(label)) or all(map(_may_tell_time, sides))
+        return is_last and is_sized and not USER.search(label)
     return all(WORD_CLOCK.fullmatch(side) or is_clock(side) for side in sides if side)
+
+
+_BEHIND_LABEL = re.compile(
+    r"(?i)(?:[\s:=(\[\"'#@<>_-]|is|are|now|at|utc|gmt|in|ms|us|ns|s|sec(?:onds?)?|millis(?:econds)?|"
+    r"hui|era?|è|é|ist|sono le|est|es|son las|value|id|iso|unix|of|the|day|week|month|year){0,8}"
+)
+
+
+def _may_tell_time(number: str) -> bool:
+    """Whether a bare number may be an hour, a minute or a day, `0715`, a year, a day's number with
+    parts of a day, or a count of seconds and less."""
+    whole, _, parts = number.replace(",", "").partition(".")
+    if len(whole) <= 2:
+        return len(parts) in (0, 2)
+    if len(whole) in (4, 6) and not parts:
+        return int(whole[-2:]) < 60 and int(whole[-4:-2] or 0) < 60 and int(whole[:2]) < 24
+    return len(whole) >= _LEAST_COUNT or (len(whole) == _DAY_NUMBER and len(parts) > 1)
+
+
+_LEAST_COUNT, _DAY_NUMBER = 9, 5
 
 
 def is_beside_a_date(line_before: str, number: str, line_after: str) -> bool:
@@ -106,11 +148,24 @@ def is_beside_a_date(line_before: str, number: str, line_after: str) -> bool:
 
 
 def are_counts(there: str, here: str) -> bool:
-    """Whether two numbers count the time since some year, and are less than a year apart."""
-    if not (there.isdecimal() and here.isdecimal()) or max(len(there), len(here)) > 20:
+    """Whether two numbers count the time since some year, and are less than a year apart; of those
+    in hexadecimal, less than a month."""
+    texts = [text.removeprefix("0x").removeprefix("0X") for text in (there, here)]
+    if max(map(len, texts)) > 20:
         return False
-    one, other = int(there), int(here)
+    if all(map(_JULIAN.fullmatch, texts)):
+        return abs(float(texts[0]) - float(texts[1])) < _MONTH_S / 86_400
+    if all(map(str.isdecimal, texts)) and texts == [there, here]:
+        values, most = [int(text) for text in texts], _YEAR_S
+    elif all(map(_HEX.fullmatch, texts)):
+        values, most = [int(text, 16) for text in texts], _MONTH_S
+    else:
+        return False
     return any(
-        low <= one <= high and low <= other <= high and abs(one - other) < _YEAR_S * second
+        all(low <= value <= high for value in values) and abs(values[0] - values[1]) < most * second
         for low, high, second in _COUNTS
     )
+
+
+_JULIAN = re.compile(r"24[4-7]\d{4}\.\d{3,9}")
+_HEX = re.compile(r"[0-9a-fA-F]{8,16}")

@@ -59,7 +59,7 @@ def compaction_choices(
 
 
 def _sessions(trace: Trace, findings: Sequence[Finding]) -> list[_Session]:
-    """Those of at least _LEAST_TURNS, in the order in which they began."""
+    """Those of at least _LEAST_TURNS that grow, in the order in which they began."""
     thread: dict[int, int] = {}
     sessions: dict[int, _Session] = {}
     for finding in findings:
@@ -68,7 +68,11 @@ def _sessions(trace: Trace, findings: Sequence[Finding]) -> list[_Session]:
         thread[row] = thread[finding.relative] if joins else row
         session = sessions.setdefault(thread[row], _Session(finding))
         session.lengths.append(int(trace.prompt_tokens[row]))
-    return [session for session in sessions.values() if len(session.lengths) >= _LEAST_TURNS]
+    return [
+        session
+        for session in sessions.values()
+        if len(session.lengths) >= _LEAST_TURNS and max(session.lengths) > session.lengths[0]
+    ]
 
 
 def _heads(trace: Trace, requests: Requests, sessions: Sequence[_Session]) -> list[int]:

@@ -23,8 +23,10 @@ from hitpath.doctor.compare_message import (
 from hitpath.doctor.compare_tools import Place, compare_tools, json_changes
 from hitpath.doctor.flat import as_one_text
 from hitpath.doctor.flat_compare import cut_of_flat, shift_of
+from hitpath.doctor.heads import are_prefilled, as_head
 from hitpath.doctor.history import Gap, is_note, kind_of_gap, kind_of_note
 from hitpath.doctor.prompt import NO_MESSAGE, SYSTEM, TOOLS, Message, Prompt
+from hitpath.doctor.stand_ins import as_of_a_summary, as_standing_in
 from hitpath.doctor.symbols import common_of
 from hitpath.doctor.textdiff import common_length
 from hitpath.doctor.words_of_kinds import MARKER, TAG, THINK
@@ -43,18 +45,24 @@ _STAMPS = ("clock", "request_id", "counter", "attribution", "?id", "?number")
 
 def compare(there: Prompt, here: Prompt, same_session: bool) -> Comparison:
     """Every difference of `here` against the earlier `there`."""
+    is_prefilled = are_prefilled(there, here)
+    if is_prefilled:
+        there, here = as_head(there), as_head(here)
     if there.is_flat != here.is_flat:  # the first turn of a dialogue may not look like one
         there, here = as_one_text(there), as_one_text(here)
-    return _Comparing(there, here, same_session).run()
+    return _Comparing(there, here, same_session, is_prefilled).run()
 
 
 class _Comparing:
     """One comparison; gathers changes and what is kept."""
 
-    def __init__(self, there: Prompt, here: Prompt, same_session: bool) -> None:
+    def __init__(
+        self, there: Prompt, here: Prompt, same_session: bool, is_prefilled: bool = False
+    ) -> None:
         self._there = there
         self._here = here
         self._same_session = same_session
+        self._is_prefilled = is_prefilled
         self._starts = here.starts
         self._changes: list[Change] = []
         self._kept: list[Stretch] = []
@@ -81,13 +89,25 @@ class _Comparing:
         sides = (self._there.rendered, self._here.rendered)
         common = common_of(*(np.frombuffer(side, dtype=np.uint8) for side in sides))
         if common >= first.offset:
-            return first
+            return self._behind_what_both_have(first, common)
         starts = self._starts
         part = min(bisect_right(starts, first.start) - 1, len(self._here.parts) - 1)
         message = self._here.parts[part].message
         if message == NO_MESSAGE or starts[self._here.messages[message].begin] > common:
             return first
-        return replace(first, at=common)
+        if not self._here.is_one_text:
+            return replace(first, at=common)
+        char = len(self._here.rendered[:common].decode("utf-8", "ignore"))
+        stop = common if first.start == first.stop else first.stop
+        return replace(first, at=common, char_offset=char, start=common, stop=stop)
+
+    def _behind_what_both_have(self, first: Change, common: int) -> Change:
+        """The first change of one text, where what is gone and what stands there now begin with the
+        same characters."""
+        if common == first.offset or not self._here.is_one_text or first.start != first.stop:
+            return first
+        char = len(self._here.rendered[:common].decode("utf-8", "ignore"))
+        return replace(first, char_offset=char, at=common)
 
     def _messages(self) -> None:
         old, new = self._there.messages, self._here.messages
@@ -103,13 +123,17 @@ class _Comparing:
             self._keep_beginning(same, same)
             return
         last_a = last_b = same
-        pairs = aligned(self._there, self._here, same, self._same_session)
+        pairs, retold = aligned(self._there, self._here, same, self._same_session)
         for pair in [*pairs, Pair(len(old), len(new))]:
             if pair.there > last_a or pair.here > last_b:
                 is_tail = pair.there == len(old) and pair.here == len(new)
-                self._gap(Gap(last_a, pair.there, last_b, pair.here, is_tail))
+                is_retold = Pair(last_a, last_b) in retold
+                gap = Gap(last_a, pair.there, last_b, pair.here, is_tail, is_retold)
+                is_told = Pair(last_a - 1, last_b - 1) in retold and not is_retold
+                if not is_told or pair.here > last_b:  # what the instructions say of it is told
+                    self._gap(gap)
             if pair.there < len(old):
-                self._pair(old[pair.there], new[pair.here])
+                self._pair(old[pair.there], new[pair.here], pair in retold)
             last_a, last_b = pair.there + 1, pair.here + 1
         self._tail(pairs[-1] if pairs else Pair(same - 1, same - 1))
         last = pairs[-1] if pairs and self._same_session else None
@@ -127,7 +151,8 @@ class _Comparing:
         if not glue or common == len(glue) or not self._here.is_one_text:
             return
         rest_of_head = glue[common:]
-        if not any(mark.search(rest_of_head) for mark in (MARKER, TAG)) and not THINK.search(glue):
+        is_marked = any(mark.search(rest_of_head) for mark in (MARKER, TAG)) or THINK.search(glue)
+        if not is_marked and not self._is_prefilled:
             return
         message = self._here.messages[number]
         at = start + len(rest[:common].encode())
@@ -246,49 +271,44 @@ class _Comparing:
             if gap.here_stop > gap.here_start:
                 self._new_with_offset(gap)
             return
-        new = self._here.messages
-        at = min(gap.here_start, len(new) - 1)
-        first, part = 0, first_part(self._here, new[at])
-        olds = [
-            self._there.text_of(m) for m in self._there.messages[gap.there_start : gap.there_stop]
-        ]
-        news = [self._here.text_of(m) for m in new[gap.here_start : gap.here_stop]]
-        if olds and gap.here_start < len(new):
-            old = self._there.messages[gap.there_start]
-            part, first = first_difference(self._there, old, self._here, new[at])
-        path = self._here.parts[part].path or new[at].path
-        first += self._here.parts[part].base
-        start = self._starts[first_part(self._here, new[at])]
-        stop = self._starts[new[gap.here_stop - 1].end] if gap.here_stop > gap.here_start else start
-        at_byte = -1
+        new = self._here.messages[min(gap.here_start, len(self._here.messages) - 1)]
+        olds = self._there.messages[gap.there_start : gap.there_stop]
+        news = self._here.messages[gap.here_start : gap.here_stop]
+        part, first = first_part(self._here, new), 0
+        is_put_in = bool(olds) and gap.here_start < len(self._here.messages)
+        if is_put_in:
+            part, first = first_difference(self._there, olds[0], self._here, new)
+        path = self._here.parts[part].path or new.path
+        start = self._starts[first_part(self._here, new)]
+        stop = self._starts[news[-1].end] if news else start
+        at = -1
         if kind == "moved_block" and not olds:  # what stood there stands at the end again
-            stop, path = start, new[at].path
-        if olds and gap.here_start < len(new):  # roles may differ before texts do
-            shown = [
-                prompt.rendered[prompt.starts[m.begin] : prompt.starts[m.end]].decode()
-                for prompt, m in (
-                    (self._there, self._there.messages[gap.there_start]),
-                    (self._here, new[at]),
-                )
-            ]
-            same = shown[0][: common_length(*shown)]
-            at_byte = self._starts[new[at].begin] + len(same.encode())
-        detail = f"{len(olds):,} messages gave way to {len(news):,}"
-        self._changes.append(
-            Change(
-                kind,
-                path,
-                new[at].segment,
-                first,
-                start,
-                stop,
-                "\n".join(olds)[:200],
-                "\n".join(news)[:200],
-                "",
-                detail,
-                at=at_byte,
-            )
+            stop, path = start, new.path
+        if is_put_in:  # roles may differ before texts do
+            begin, at = self._starts[new.begin], self._first_byte(olds[0], new)
+            if at > start:  # what both begin with is no part of it
+                self._kept.append((begin, at))
+                start, stop = at, max(at, stop)
+        was, now = (
+            "\n".join(prompt.text_of(m) for m in messages)[:200]
+            for prompt, messages in ((self._there, olds), (self._here, news))
         )
+        detail = f"{len(olds):,} messages gave way to {len(news):,}"
+        first += self._here.parts[part].base
+        if at >= 0 and self._here.is_one_text:  # within the head of the message, perhaps
+            first = len(self._here.rendered[:at].decode("utf-8", "ignore"))
+        self._changes.append(
+            Change(kind, path, new.segment, first, start, stop, was, now, "", detail, at=at)
+        )
+
+    def _first_byte(self, old: Message, new: Message) -> int:
+        """The first byte of a message that the other one has not."""
+        shown = [
+            prompt.rendered[prompt.starts[message.begin] : prompt.starts[message.end]].decode()
+            for prompt, message in ((self._there, old), (self._here, new))
+        ]
+        same = shown[0][: common_length(*shown)]
+        return self._starts[new.begin] + len(same.encode())
 
     def _new_with_offset(self, gap: Gap) -> None:
         """Another question in the place of one."""
@@ -315,8 +335,9 @@ class _Comparing:
                 break
         self._new_at = replace(self._new_at, json_path=path, char_offset=offset)
 
-    def _pair(self, old: Message, new: Message) -> None:
-        """One message as it was and as it is."""
+    def _pair(self, old: Message, new: Message, is_retold: bool = False) -> None:
+        """One message as it was and as it is. is_retold: instructions with what stands for dropped
+        messages at their end."""
         if _equal(old, new):
             self._keep(new)
             return
@@ -325,6 +346,10 @@ class _Comparing:
             self._template(old, new)
             return
         found = list(message_changes(self._there, old, self._here, new))
+        if new.segment == SYSTEM:
+            sides = (self._here, new), (self._there, old)
+            found = [as_of_a_summary(change, sides) for change in found]
+            found = as_standing_in(found) if is_retold else found
         told = self._here.text_of(new)
         if is_note(told) and is_note(self._there.text_of(old)):  # it counts what was left out
             found = [replace(change, kind=kind_of_note(told)) for change in found]
@@ -400,9 +425,10 @@ class _Comparing:
         """What was taken out of one message and stands in another one now is a moved block."""
         for number, change in enumerate(self._changes):
             text = change.there.strip()
-            if change.kind in ("edited_message", "?words") and len(text) >= 12:
+            is_cut = change.kind == "truncated_history" and not change.detail
+            if (is_cut or change.kind in ("edited_message", "?words")) and len(text) >= 12:
                 gone = not change.here.strip()
-                if gone and len(text) < 200 and self._stands_after(text, change.stop):
+                if gone and self._stands_after(text, change.stop):  # or what was kept of it does
                     self._changes[number] = replace(change, kind="moved_block")
 
     def _windows(self) -> None:

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from hitpath.doctor.calls import is_result, is_told_by_a_tool
 from hitpath.doctor.change import Change, Kind
 from hitpath.doctor.compare_tools import Place, json_changes
-from hitpath.doctor.history import kind_of_note, shortened
+from hitpath.doctor.history import is_cleared, kind_of_note, result_shortened, shortened
 from hitpath.doctor.leaf import leaf_changes
 from hitpath.doctor.leaf_change import LeafChange
 from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Part, Prompt
@@ -38,6 +39,8 @@ def message_changes(there: Prompt, old: Message, here: Prompt, new: Message) -> 
         start = news[0].start
         yield Change("key_order", new.path, new.segment, 0, start, start, there_path=old.path)
         return
+    if is_result(there, old) and is_result(here, new):
+        yield from _results_cleared(olds, old, news, new)
     yield from _reasoning(olds, news, here, new)
     if len(olds) != len(news):  # a block of text is that text
         olds = [p for p in olds if not _is_type(p)]
@@ -55,6 +58,47 @@ def _same_members(old: Message, olds: list[Part], new: Message, news: list[Part]
     one = {part.path.removeprefix(old.path): part.text for part in olds}
     other = {part.path.removeprefix(new.path): part.text for part in news}
     return one == other and list(one) != list(other)
+
+
+def _results_cleared(
+    olds: list[Part], old: Message, news: list[_Piece], new: Message
+) -> Iterator[Change]:
+    """Results, of several parts or of other ones, that gave way to notes: one change each; taken
+    out of the lists."""
+    was = _contents(olds, old)
+    now = _contents([piece.part for piece in news], new)
+    for block in [block for block in was if block in now]:
+        before, after = was[block], now[block]
+        texts = ["\n".join(part.text for part in parts) for parts in (before, after)]
+        is_other = [part.form for part in before] != [part.form for part in after]
+        if not is_other or not after or not is_cleared(*texts):
+            continue
+        start = next(piece.start for piece in news if piece.part is after[0])
+        stop = start + len(after[0].rendered)
+        yield Change("truncated_history", after[0].path, new.segment, after[0].base, start, stop,
+                     texts[0][:200], texts[1][:200], "", "a result was taken out")  # fmt: skip
+        olds[:] = [part for part in olds if not any(part is one for one in before)]
+        news[:] = [piece for piece in news if not any(piece.part is one for one in after)]
+
+
+def _contents(parts: list[Part], message: Message) -> dict[str, list[Part]]:
+    """What tools gave back, by the block of the message that it stands in."""
+    found: dict[str, list[Part]] = {}
+    for part in parts:
+        within = part.path.removeprefix(message.path)
+        block = _BLOCK.match(within)
+        if is_told_by_a_tool(part, message.role) and _is_content(part):
+            found.setdefault(block[0] if block else "", []).append(part)
+    return found
+
+
+_BLOCK = re.compile(r"\.content\[\d+\](?=\.(?:content|output))")
+
+
+def _is_content(part: Part) -> bool:
+    """Whether a part is what a message holds, and not which message it is."""
+    is_named = part.path.endswith((".type", "_id", ".name", ".role"))
+    return part.form != "glue" and not is_named and part.value != "null"
 
 
 def _is_type(part: Part) -> bool:
@@ -80,7 +124,9 @@ def _reasoning(
         path = new.path + _MESSAGE.sub("", text.path, count=1)
         first = first_part(here, new)
         if "[" in _MESSAGE.sub("", text.path, count=1):  # the block that stands there now
+            is_left = any(piece.part.path.startswith(f"{new.path}.content") for piece in news)
             path = (here.parts[first].path or new.path).removesuffix(".type")
+            path = path if is_left else f"{new.path}.content"
         start = here.starts[first]
         yield Change("template_flip", path, new.segment, 0, start, start, text.text[:200], "", "",
                      "reasoning was left out")  # fmt: skip
@@ -154,10 +200,17 @@ def _part_gap(
         kind, label = _kind_of_part(old.text, "", old.form, new)
         now = next((news[b] for a, b in pairs if a > number), behind[1])
         path, first, start = new.path, 0, here.starts[new.end]
-        if now is not None:  # what stands in its place now
+        if old.path.endswith("].content") and not _have(news, new.path):  # it is null
+            path = f"{new.path}.content"
+        elif now is not None:  # what stands in its place now
             path, start = now.part.path, now.start
             first = now.part.base + _shared_head(old, now.part)
         yield Change(kind, path, new.segment, first, start, start, old.text[:200], "", label)
+
+
+def _have(news: list[_Piece], path: str) -> bool:
+    """Whether a message has a content yet."""
+    return any(piece.part.path.startswith(f"{path}.content") for piece in news)
 
 
 def _paired(olds: list[str], news: list[str]) -> list[tuple[int, int]]:
@@ -242,28 +295,66 @@ def _part_changes(old: Part, part: Part, start: int, message: Message) -> Iterat
         kind = kind_of_note(part.text)
         yield _whole_change(kind, old, part, 0, start, message)
         return
+    if _are_arguments_cleared(old, part):
+        yield _whole_change("truncated_history", old, part, 0, start, message)
+        return
     if old.form == "json" or part.form == "json":
         if old.is_image and part.is_image:
             yield _image_change(old, part, start, message)
         else:
-            yield from json_changes(
+            found = json_changes(
                 old.value if old.form == "json" else old.text,
                 part.value if part.form == "json" else part.text,
                 Place(part.path, old.path, message.segment, message.role), start,
             )  # fmt: skip
+            yield from _with_cleared_arguments(old, part, found)
         return
     if message.role == "assistant" and are_one_without(old.text, part.text):
         first = common_length(old.text, part.text)
         yield _whole_change("template_flip", old, part, first, start, message)
         return
-    cut = shortened(old.text, part.text)
-    if message.role == "tool" and not part.text and old.form == part.form:
-        cut = "truncated_history", 0
+    is_result = is_told_by_a_tool(part, message.role)
+    cut = (result_shortened if is_result else shortened)(old.text, part.text)
     if cut is not None and message.segment not in (SYSTEM, TOOLS):
         kind, first = cut
         yield _whole_change(kind, old, part, first, start, message)
         return
     yield from _of_leaves(leaf_changes(old.text, part.text, message.role), part, start, message)
+
+
+def _are_arguments_cleared(old: Part, part: Part) -> bool:
+    """Whether nothing is left of what a tool was called with."""
+    is_told = part.path.endswith((".arguments", ".input")) and part.form == old.form
+    return is_told and part.text.strip() in _EMPTY and len(old.text) > len(part.text)
+
+
+def _with_cleared_arguments(old: Part, part: Part, found: Iterator[Change]) -> Iterator[Change]:
+    """The changes of a call, where nothing is left of its arguments with those as one."""
+    was, now = _arguments_of(old), _arguments_of(part)
+    is_cleared = now.strip() in _EMPTY and len(was) > len(now)
+    of_them = (".arguments", ".input")
+    told: Change | None = None
+    for change in found:
+        if not is_cleared or not change.json_path.endswith(of_them):
+            yield change
+        else:
+            first = change if told is None else told
+            told = replace(first, kind="truncated_history", stop=max(first.stop, change.stop))
+    if told is not None:
+        yield replace(told, there=was[:200], here=now)
+
+
+def _arguments_of(part: Part) -> str:
+    """What a tool is called with, "" for what is no call."""
+    if not isinstance(part.value, dict):
+        return ""
+    inner = part.value.get("function")
+    call = inner if isinstance(inner, dict) else part.value
+    given = call.get("arguments", call.get("input"))
+    return given if isinstance(given, str) else "" if given is None else str(given)
+
+
+_EMPTY = ("", "{}", "[]", "null", '"{}"', '""')
 
 
 def _of_leaves(

@@ -1,6 +1,7 @@
 """Tools of a request against those of its relative: which there are, in which order, what changed
 inside them. Tools are matched by name, so that an order that changed hides nothing."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ import msgspec
 
 from hitpath.canonical.tools import tool_name
 from hitpath.doctor.change import Change, Kind
-from hitpath.doctor.jsondiff import JsonDifference, json_differences, offset_within, path_of
+from hitpath.doctor.jsondiff import JsonDifference, OffsetsWithin, json_differences, path_of
 from hitpath.doctor.leaf import leaf_changes
 from hitpath.doctor.prompt import TOOLS, Part, Prompt
 from hitpath.doctor.textdiff import common_length
@@ -117,13 +118,13 @@ class Place:
 
 def json_changes(there: Any, here: Any, where: Place, begin: int) -> Iterator[Change]:
     """Differences of two JSON values as changes. begin: where this one begins in the prompt."""
-    segment = where.segment
+    segment, offsets = where.segment, OffsetsWithin(here)
     for found in json_differences(there, here):
         place = path_of(where.path, found.steps)
+        start = begin + offsets.of(found.steps)
         if found.kind == "string":
-            yield from _of_strings(found, here, place, where, begin)
+            yield from _of_strings(found, place, where, start + 1)
             continue
-        start = begin + offset_within(here, found.steps)
         old, new = _text(found.there), _text(found.here)
         first = common_length(old, new)
         kind = _kind_of_value(found, segment)
@@ -145,10 +146,14 @@ def _kind_of_value(found: JsonDifference, segment: str) -> Kind:
     return "image_encoding" if image else "edited_message"
 
 
-def _of_strings(
-    found: JsonDifference, here: Any, place: str, where: Place, begin: int
-) -> Iterator[Change]:
-    start = begin + offset_within(here, found.steps) + 1
+def _of_strings(found: JsonDifference, place: str, where: Place, start: int) -> Iterator[Change]:
+    """start: where the string's text begins in the prompt."""
+    if _are_one_image(found.there, found.here):
+        first = common_length(found.there, found.here)
+        at, stop = (start + _escaped(found.here[:char]) for char in (first, len(found.here)))
+        yield Change("image_encoding", place, where.segment, first, at, stop,
+                     found.there[first : first + 200], found.here[first : first + 200])  # fmt: skip
+        return
     for change in leaf_changes(found.there, found.here, where.role):
         yield Change(
             change.kind, place, where.segment, change.first,
@@ -157,6 +162,15 @@ def _of_strings(
             change.there[:200], change.here[:200], change.label, change.detail, change.heading,
             start + _escaped(found.here[: change.first]),
         )  # fmt: skip
+
+
+def _are_one_image(there: str, here: str) -> bool:
+    """Whether two addresses are those of a picture, one of them with its data."""
+    is_data = there.startswith("data:image/") or here.startswith("data:image/")
+    return is_data and all(map(_ADDRESS.match, (there, here)))
+
+
+_ADDRESS = re.compile(r"(?:data|https?|file|gs|s3|blob):\S")
 
 
 def _escaped(text: str) -> int:

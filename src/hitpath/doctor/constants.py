@@ -8,9 +8,9 @@ so does a value that all of them have within a line that changes otherwise.
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 from weakref import WeakKeyDictionary
 
+from hitpath.canonical.slots import descriptions_of
 from hitpath.doctor.diagnose import Finding, Requests
 from hitpath.doctor.prompt import SYSTEM, Prompt
 from hitpath.doctor.resolve import general_path
@@ -138,22 +138,9 @@ def _instructions(prompt: Prompt) -> dict[str, list[str]]:
         if part.segment == SYSTEM and part.form in ("string", "escaped"):
             found[general_path(part.path)].append(part.text)
     for number in prompt.tools:
-        found[TOOLS] += _descriptions(prompt.parts[number].value)
+        slots = descriptions_of(prompt.parts[number].value, TOOLS)
+        found[TOOLS] += [slot.text for slot in slots]
     return found
-
-
-def _descriptions(value: Any, depth: int = 0) -> Iterator[str]:
-    if depth > 100:
-        return
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if key == "description" and isinstance(inner, str):
-                yield inner
-            else:
-                yield from _descriptions(inner, depth + 1)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _descriptions(inner, depth + 1)
 
 
 def _lines_of(texts: Sequence[str]) -> set[str]:

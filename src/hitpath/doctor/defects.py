@@ -42,13 +42,13 @@ class Costs:
     """of: the cost of each difference, by (row, number of the difference). lost: invalidated tokens
     of each request; diverged: those of them that rung 7 gives, None where it is not known;
     elsewhere: those that only the differences from another request than the relative explain, by
-    (application, kind, place, side); unexplained: those that nothing does."""
+    row and defect; unexplained: those that nothing does."""
 
     of: dict[tuple[int, int], Cost]
     lost: Ints
     unexplained: Ints
     diverged: Ints | None = None
-    elsewhere: dict["Key", int] = field(default_factory=dict)
+    elsewhere: dict[tuple[int, "Key"], int] = field(default_factory=dict)
 
     def check(self) -> None:
         """Every invalidated token counts once."""
@@ -98,7 +98,7 @@ def cost_of(
     unexplained = np.zeros(len(findings), dtype=np.int64)
     diverged = np.zeros(len(findings), dtype=np.int64)
     known = _keys(findings)
-    otherwise: Counter[Key] = Counter()
+    otherwise: Counter[tuple[int, Key]] = Counter()
     for finding in findings:
         row, floor = finding.row, int(since[finding.row])
         changes = finding.comparison.changes
@@ -128,7 +128,7 @@ def cost_of(
                 if start < first
             ]
             for key, tokens in _explained(left, elsewhere(row), finding.application, known):
-                otherwise[key] += tokens
+                otherwise[row, key] += tokens
                 unexplained[row] -= tokens
     known_rung = None if forms is None or match is None else diverged
     costs = Costs(of, lost, unexplained, known_rung, dict(otherwise))
@@ -226,7 +226,10 @@ def gather(findings: Sequence[Finding], costs: Costs) -> list[Defect]:
         for at, change in enumerate(finding.comparison.changes):
             if change.kind != "new_content":
                 groups[_key(finding.application, change)].append((number, at))
-    made = [_defect(key, places, findings, costs) for key, places in groups.items()]
+    elsewhere: Counter[Key] = Counter()
+    for (_, key), tokens in costs.elsewhere.items():
+        elsewhere[key] += tokens
+    made = [_defect(key, places, findings, costs, elsewhere[key]) for key, places in groups.items()]
     return sorted(made, key=lambda d: (-d.tokens_invalidated, -d.num_requests, d.kind, d.json_path))
 
 
@@ -234,6 +237,8 @@ def _place(change: Change) -> str:
     """The place without what varies: the number of a message, of a call in it, of a tool. Which
     tools there are, and how their JSON is written, has one reason for all of them."""
     path = general_path(change.json_path)
+    if path.startswith("segments["):
+        return _NUMBER.sub("[*]", path)
     if change.segment == TOOLS:
         return TOOLS if change.kind in _OF_ALL_TOOLS else _NUMBER.sub("[*]", path, count=1)
     if change.segment == SYSTEM or "[*]" not in path:
@@ -260,8 +265,14 @@ def _side(change: Change) -> str:
 
 
 def _defect(
-    key: Key, places: list[tuple[int, int]], findings: Sequence[Finding], costs: Costs
+    key: Key,
+    places: list[tuple[int, int]],
+    findings: Sequence[Finding],
+    costs: Costs,
+    elsewhere: int,
 ) -> Defect:
+    """elsewhere: tokens that count for it in requests whose relative does not show it."""
+
     def cost(place: tuple[int, int]) -> Cost:
         return costs.of[findings[place[0]].row, place[1]]
 
@@ -286,8 +297,7 @@ def _defect(
         token_offset=shown.offset,
         num_requests=len(rows),
         tokens_changed=sum(cost(place).changed for place in places),
-        tokens_invalidated=sum(cost(place).invalidated for place in places)
-        + costs.elsewhere.get(key, 0),
+        tokens_invalidated=sum(cost(place).invalidated for place in places) + elsewhere,
         example=example.row,
         relative=example.relative,
         there=shown.there,

@@ -7,6 +7,8 @@ healthy trace. Else both rows are read again, by their place, and compared part 
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from hitpath.core import Progress
 from hitpath.doctor._kernels import common_symbols
 from hitpath.doctor._shared_runs import shared_runs
@@ -16,6 +18,7 @@ from hitpath.doctor.compare import compare
 from hitpath.doctor.context_changes import with_context
 from hitpath.doctor.id_texts import compare_texts
 from hitpath.doctor.kept import KeptRows
+from hitpath.doctor.named_stretches import with_names
 from hitpath.doctor.placing import Place
 from hitpath.doctor.raw_places import in_the_file
 from hitpath.doctor.relatives import NONE, Families
@@ -110,7 +113,18 @@ class _Diagnosing:
             is_new = is_placed and new_at is not None and new_at.start <= common
             if trace.identity == "tokens" and same and (comparison.changes or not is_new):
                 comparison = self._ids_looked_at(row, other, comparison)
+        comparison = self._named(row, other, comparison)
         return Finding(row, other, same, common, with_context(trace, row, other, same, comparison))
+
+    def _named(self, row: int, other: int, comparison: Comparison) -> Comparison:
+        """With the names of stretches, where the trace has them."""
+        stretches = self.trace.names.stretches
+        if stretches is None or not len(self.requests.symbols(row)):
+            return comparison
+        there, here = (
+            stretches.of(self.requests.symbols(r).astype(np.uint32)) for r in (other, row)
+        )
+        return with_names(comparison, there, here)
 
     def _goes_on(self, other: int, common: int) -> bool:
         """Whether a prompt begins with all of its relative's, but for the head of the reply."""

@@ -46,10 +46,20 @@ class Worth:
 
 
 @dataclass(frozen=True, slots=True)
+class Worths:
+    """The same by kind, by application and of all; what no difference explains is in the latter
+    two alone."""
+
+    kinds: Mapping[str, Worth]
+    applications: Mapping[int, Worth]
+    total: Worth
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """Everything about a trace. since: rung 6 of each request; before, after: hit rates, after with
     all fixes; None where nothing could be replayed. why_no_proof: why not; why_not: of single
-    kinds. worth: of what each kind invalidated, where a price was asked for;
+    kinds. worth: where a price was asked for;
     notes: of the doctor, without a word of the input;
     gains: of each defect that a fix reaches;
     fixed: the trace with all fixes, None where none changes it; in_row: (row, a place in its
@@ -71,7 +81,7 @@ class Diagnosis:
     shared_causes: tuple[SharedCause, ...] = ()
     notes: tuple[str, ...] = ()
     provider: ProviderView | None = None
-    worth: Mapping[str, Worth] = field(default_factory=dict)
+    worth: Worths | None = None
     gains: Mapping[Key, Gain] = field(default_factory=dict)
     application_names: Mapping[int, str] = field(default_factory=dict)
     in_row: Callable[[int, str], str] = field(default=lambda _, path: path, repr=False)

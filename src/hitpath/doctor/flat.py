@@ -1,7 +1,8 @@
 """Prompts that are one text: cut into messages where a chat template's markers say so.
 
-The markers are those of common templates (ChatML, Llama, Gemma, Mistral, DeepSeek) and of plain
-"Human:" and "User:" dialogues, where they begin a line. Without any the prompt is one message.
+The markers are those of common templates (ChatML, Llama, Gemma, Mistral, DeepSeek), a role's name
+right behind a special token of any other (gpt-oss, Kimi, MiniMax), and those of plain "Human:" and
+"User:" dialogues, where they begin a line. Without any the prompt is one message.
 """
 
 import re
@@ -14,6 +15,9 @@ _MARKERS = re.compile(
     r"|<start_of_turn>(?P<gemma>[a-z_]{1,20})\n"
     r"|<\|(?P<plain>system|user|assistant|tool|tools|developer|observation)\|>\n?"
     r"|<\uff5c(?P<deepseek>User|Assistant)\uff5c>"
+    r"|<[|\uff5c][^|\uff5c<>\n]{1,30}[|\uff5c]>"  # of any template: a role behind a special token
+    r"(?P<any>system|developer|user|human|assistant|model|tool|observation)(?: [^<\n]{1,60})?"
+    r"(?:<[|\uff5c][^|\uff5c<>\n]{1,30}[|\uff5c]>(?:[a-z]{1,12}<\|message\|>)?)?\n?"
     r"|(?P<inst>\[INST\]) ?|(?P<reply>\[/INST\])"
     r"|(?:^|(?<=\n)|(?<=>))\[(?P<bracket>(?i:system|user|assistant|tool))\] ?"
     r"|(?:^|(?<=\n))(?:### )?(?P<dialogue>System|Human|User|Assistant|AI)(?: ?: ?\n?)"
@@ -37,6 +41,9 @@ def flat_prompt(text: str, path: str) -> Prompt:
     of_template = [marker for marker in found if marker.lastgroup not in _PLAIN]
     if len(of_template) >= 2:  # "User:" within is an example that somebody wrote
         found = of_template
+    heads = [marker for marker in found if marker.lastgroup == "head"]
+    if len(heads) >= 2 and heads[0].start() == 0:  # likewise
+        found = heads
     if len(found) < 2:
         return _whole(text, path)
     return _Cutting(text, path).prompt(found)
@@ -57,11 +64,12 @@ def _whole(text: str, path: str) -> Prompt:
 
 def _markers(text: str) -> list[re.Match[str]]:
     """Where messages begin. `user: ` in small letters and `### user` are fields and headings of
-    anybody's text unless an assistant's stands there too."""
+    anybody's text unless an assistant's (of headings, the system's) stands there too."""
     found = list(_MARKERS.finditer(text))
     for group in ("lower", "head"):
         said = {marker[group].casefold() for marker in found if marker.lastgroup == group}
-        if not (said & {"user", "human"} and said & {"assistant", "ai"}):
+        others = {"assistant", "ai"} if group == "lower" else {"assistant", "ai", "system"}
+        if not (said & {"user", "human"} and said & others):
             found = [marker for marker in found if marker.lastgroup != group]
     return found
 

@@ -191,7 +191,7 @@ def _value_of(part: Part, new: NewText) -> Any:
     return new.rendered.decode()
 
 
-_SAID = ("content", "text", "value", "prompt", "input")
+_SAID = ("content", "text", "value", "prompt", "input", "output", "response", "result")
 """Names of what a person or a tool said, beside names and ids."""
 
 

@@ -6,52 +6,69 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hitpath.canonical.tail import HEADER
+from hitpath.doctor.calls import is_call, is_result
 from hitpath.doctor.change import Kind
-from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Prompt
-from hitpath.doctor.shapes import words_of
+from hitpath.doctor.prompt import ASSISTANT, SYSTEM, TOOLS, Message, Prompt
+from hitpath.doctor.shapes import overlap, words_of
 from hitpath.doctor.textdiff import common_length
-from hitpath.doctor.words_of_kinds import CLEARED, CONTINUED, SUMMARY, THINK
+from hitpath.doctor.thoughts import is_thought
+from hitpath.doctor.words_of_histories import (
+    CLEARED,
+    CONTINUED,
+    LEFT_OUT,
+    OF_HISTORY,
+    SUMMARY,
+    SUMMED_UP,
+)
+from hitpath.doctor.words_of_kinds import MARKER, THINK, THOUGHT
 
 _LEAST_CUT = 20
-_LEAST_SHARED = 0.3
+_LEAST_SHARED, _LONG = 0.3, 120
 _LONGEST_END = 32
-_LONGEST_NOTE, _LONGEST_LINE = 300, 200
+_LONGEST_NOTE, _LONGEST_LINE, _LONGEST_SENTENCE = 300, 200, 120
 _NOTE = re.compile(
-    r"\s*(?:[\[(<*][^\n]{6,200}[\])>*]|(?:\.\.\.|\u2026|---?|\*\*\*?|#)[^\n]{6,200}"
+    r"\s*(?:[\[(<*\uff08\u3010\u3014\u300c{][^\n]{2,200}[\])>*\uff09\u3011\u3015\u300d}]"
+    r"|(?:\.\.\.|\u2026|--|[\u2014\u2015\u2550]|\*\*\*?|#)[^\n]{2,200}"
+    r"|(?i:(?:note|n\.?b\.?|notice|warning|info|system|hinweis|nota|remarque|attention|opmerking|"
+    r"uwaga|注意|提示|注|참고)\s?[:\uff1a][^\n]{6,200}|\[(?:note|notice|system|info)\][^\n]{6,200})"
     r"|(?i:(?:some|all|the)?\s?(?:\d+ )?(?:earlier|older|previous|prior|past|old|omitted|truncated)"
     r" [^\n]{6,200}))\s*"
 )
-"""A note that stands for a text, even for one that was shorter: in brackets, or about what is older
-than itself."""
+"""A note that stands for a text, even for one that was shorter: in brackets, by its name, or about
+what is older than itself."""
+_ASKED = re.compile(r"[?\uff1f]|(?i:(?<![a-z])(?:i|you|we|my|your|our|me|please)(?![a-z]))")
 _CUT = re.compile(
     r"\s*(?:\.\.\.|\u2026|[\[(<]|---|\*\*\*)[^\n]{0,160}(?:\.\.\.|\u2026|[\])>]|---|\*\*\*)\s*"
 )
 """A note behind the beginning of a text that was cut, whatever it says."""
-_SUMMED_UP = re.compile(
-    r"(?i)summ(?:ar|ed up)|compact|condens|recap|abridg|digest|folded|zusammenfass|r\u00e9sum"
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
     """Messages [there_start, there_stop) stand where this request has [here_start, here_stop).
-    is_tail: both reach to the end."""
+    is_tail: both reach to the end. is_retold: the first of these stands for those that it has
+    taken the place of (stand_ins.py)."""
 
     there_start: int
     there_stop: int
     here_start: int
     here_stop: int
     is_tail: bool
+    is_retold: bool = False
 
 
 def is_note(text: str) -> bool:
     """Whether a text says no more than that another one was left out."""
     text = text.removeprefix(_TYPE_OF_BLOCK)
-    return (
-        len(text) <= _LONGEST_NOTE
-        and _NOTE.fullmatch(text) is not None
-        and CLEARED.search(text) is not None
-    )
+    if len(text) > _LONGEST_NOTE or CLEARED.search(text) is None:
+        return False
+    return _NOTE.fullmatch(text) is not None or _tells_of_history(text)
+
+
+def _tells_of_history(text: str) -> bool:
+    """Whether a sentence, that nobody says to somebody, is about the dialogue that it is in."""
+    is_short = len(text) <= _LONGEST_SENTENCE and "\n" not in text.strip()
+    return is_short and OF_HISTORY.search(text) is not None and _ASKED.search(text) is None
 
 
 _TYPE_OF_BLOCK = '"text"\n'
@@ -69,7 +86,7 @@ def words_said(prompt: Prompt, message: Message) -> str:
     """The words of a message that may sum up others, "" for a tool's result; of calls, which a tool
     for summaries may take, nothing."""
     parts = prompt.parts[message.begin : message.end]
-    if message.role == "tool" or any(part.path.endswith(_RESULT_IDS) for part in parts):
+    if message.role == "function_call" or is_result(prompt, message):
         return ""
     return "\n".join(
         part.text.partition(HEADER)[0]
@@ -79,7 +96,6 @@ def words_said(prompt: Prompt, message: Message) -> str:
 
 
 _CALL = re.compile(r"tool_calls|function_call|\.(?:arguments|input)\b")
-_RESULT_IDS = ("tool_call_id", "tool_use_id", "call_id")
 
 
 def counts(text: str, other: str) -> bool:
@@ -87,19 +103,40 @@ def counts(text: str, other: str) -> bool:
     one, two = _FIGURE.findall(text), _FIGURE.findall(other)
     more = bool(one and two) and int(two[-1]) > int(one[-1])
     begins = common_length(text, other) >= _LEAST_CUT
-    return more and begins and len(other) > len(text) and _LEFT_OUT.search(other) is not None
+    return more and begins and len(other) > len(text) and LEFT_OUT.search(other) is not None
 
 
 _FIGURE = re.compile(r"(?<![\d.])\d{1,6}(?![\d.])")
-_LEFT_OUT = re.compile(
-    r"(?i)\d+ (?:more |earlier |older |previous )?"
-    r"(?:messages?|turns?|steps?|entries|actions?|lines?)\b"
-)
 
 
 def kind_of_note(text: str) -> Kind:
     """What was left out was dropped, unless its note says that it was summed up."""
-    return "compacted_history" if _SUMMED_UP.search(text) else "truncated_history"
+    return "compacted_history" if SUMMED_UP.search(text) else "truncated_history"
+
+
+def _kind_of_stand_in(text: str, olds: list[str]) -> Kind:
+    """What one message is that stands for several: a note, or what sums them up."""
+    if is_note(text):
+        return kind_of_note(text)
+    is_short = len(text) <= _LONGEST_SENTENCE and SUMMED_UP.search(text) is None
+    return "truncated_history" if is_short and not quotes(text, olds) else "compacted_history"
+
+
+def quotes(text: str, olds: Sequence[str]) -> bool:
+    """Whether a text has some words in one run that stand in one of those; of long ones their
+    beginnings are looked at."""
+    own = _runs(text)
+    return any(not own.isdisjoint(_runs(old)) for old in olds[:_MOST_QUOTED])
+
+
+def _runs(text: str) -> set[str]:
+    """All stretches of a few characters, however white space is written."""
+    plain = _BLANK.sub(" ", text[:_MOST_READ])
+    return {plain[at : at + _QUOTED] for at in range(max(1, len(plain) - _QUOTED + 1))} - {"", " "}
+
+
+_MOST_QUOTED, _MOST_READ = 64, 4_000
+_BLANK, _QUOTED = re.compile(r"\s+"), 10
 
 
 def kind_of_gap(gap: Gap, there: Prompt, here: Prompt, same_session: bool) -> Kind:
@@ -108,10 +145,18 @@ def kind_of_gap(gap: Gap, there: Prompt, here: Prompt, same_session: bool) -> Ki
     old = there.messages[gap.there_start : gap.there_stop]
     new = here.messages[gap.here_start : gap.here_stop]
     olds, news = [there.text_of(m) for m in old], [here.text_of(m) for m in new]
-    if same_session and news and is_note(news[0]) and not any(map(is_note, olds)):
+    is_last = gap.here_start == len(here.messages) - 1
+    if same_session and news and not is_last and is_note(news[0]) and not any(map(is_note, olds)):
         return kind_of_note(news[0])
+    if gap.is_retold and are_in(olds, news[0]):
+        return "edited_message"  # several in a row are one now
+    if gap.is_retold:
+        first = common_length(olds[0], news[0]) if old[0].segment in (SYSTEM, TOOLS) else 0
+        return _kind_of_stand_in(news[0][first:].strip(), olds)
     if gap.is_tail and (not same_session or not old or not new):
         return "new_content"
+    if _calls_left_out(gap, there, here):
+        return "truncated_history"
     if old and new and _is_shift(olds[-1], news[0]):
         return "position_shift"
     is_question = gap.is_tail and len(new) == 1 and new[0].role not in ("assistant", "system")
@@ -121,16 +166,19 @@ def kind_of_gap(gap: Gap, there: Prompt, here: Prompt, same_session: bool) -> Ki
     shown = news[:1] if gap.is_tail else news
     if old and new and not is_question and _is_summary(olds, shown, said):
         return "compacted_history"
-    if gap.is_tail and len(old) > 1 and is_composed(said[1]) and not is_composed(said[0]):
+    may_sum_up = len(new) > 1 or not _has_history(here, gap.here_start)
+    is_composed_now = is_composed(said[1]) and not is_composed(said[0])
+    if gap.is_tail and len(old) > 1 and may_sum_up and is_composed_now:
         return "compacted_history"
     if gap.is_tail:
         lost = _lost_its_beginning(gap, there, here)
         return "truncated_history" if lost else "new_content"
     if not old and _stays_last(gap, there, here):
         return "moved_block"
-    if {message.role for message in (*old, *new)} == {"reasoning"} and not (old and new):
-        return "template_flip"  # an item of the responses API
-    if _stand_elsewhere(old, here) or _stand_elsewhere(new, there):
+    if not (old and new) and (_are_thoughts(there, old) or _are_thoughts(here, new)):
+        return "template_flip"
+    is_moved = _stand_elsewhere(there, old, here) or _stand_elsewhere(here, new, there)
+    if is_moved or (not new and here.is_one_text and _stands_in(olds, here)):
         return "moved_block"
     if old and not new:
         is_reminder = all(m.role in ("system", "developer") for m in old) or all(
@@ -138,8 +186,46 @@ def kind_of_gap(gap: Gap, there: Prompt, here: Prompt, same_session: bool) -> Ki
         )
         return "edited_message" if is_reminder else "truncated_history"
     if old and new and len(news) < len(olds):
-        return "compacted_history"
+        return _kind_of_stand_in(news[0], olds)
     return "edited_message"
+
+
+def _calls_left_out(gap: Gap, there: Prompt, here: Prompt) -> bool:
+    """Whether a reply, and what was said after it, stand where calls of tools stood, with none of
+    them: what tools told was taken out once it had been answered."""
+    old = there.messages[gap.there_start : gap.there_stop]
+    new = here.messages[gap.here_start : gap.here_stop]
+    if len(old) < 2 or len(new) < 2 or new[0].segment != ASSISTANT:
+        return False
+    if not is_call(there, old[0]) or is_call(here, new[0]):
+        return False
+    said = words_said(there, old[0]).strip()
+    is_bare = len(said) >= _LEAST_CUT and said == words_said(here, new[0]).strip()
+    return is_bare or not any(is_call(here, message) for message in new)
+
+
+def _are_thoughts(prompt: Prompt, messages: Sequence[Message]) -> bool:
+    """Whether all of these are reasoning alone: items of the responses API, messages of a channel
+    in one text."""
+    for message in messages:
+        text = "".join(part.text for part in prompt.parts[message.begin : message.end])
+        rest = MARKER.sub(" ", THOUGHT.sub(" ", text)) if THINK.search(text) else text
+        is_bare = prompt.is_one_text and rest.strip() in ("", message.role)
+        is_bare = is_bare or is_thought(words_said(prompt, message))
+        if message.role != "reasoning" and not (message.segment == ASSISTANT and is_bare):
+            return False
+    return bool(messages)
+
+
+def are_in(texts: Sequence[str], whole: str) -> bool:
+    """Whether several texts stand in one, to the letter and in their order."""
+    at = 0
+    for text in texts:
+        at = whole.find(text.strip(), at)
+        if at < 0:
+            return False
+        at += len(text.strip())
+    return len(texts) > 1
 
 
 def _stays_last(gap: Gap, there: Prompt, here: Prompt) -> bool:
@@ -150,14 +236,23 @@ def _stays_last(gap: Gap, there: Prompt, here: Prompt) -> bool:
     return is_before_last and here.messages[gap.here_start].role == "assistant"
 
 
-def _stand_elsewhere(messages: Sequence[Message], other: Prompt) -> bool:
-    """Whether most of these messages stand in another prompt too. One question alone may be asked
-    again; one reminder is put where it is wanted."""
-    if len(messages) == 1 and messages[0].role in ("user", "assistant", "tool"):
+def _stand_elsewhere(own: Prompt, messages: Sequence[Message], other: Prompt) -> bool:
+    """Whether most of these messages stand in another prompt too. One short question alone may be
+    asked again; one reminder is put where it is wanted."""
+    is_one = len(messages) == 1 and messages[0].role in ("user", "assistant", "tool")
+    if is_one and len(own.text_of(messages[0])) < _LONG:
         return False
     keys = {message.key for message in other.messages}
     known = sum(message.key in keys for message in messages)
     return known > 0 and 2 * known > len(messages)
+
+
+def _stands_in(texts: Sequence[str], prompt: Prompt) -> bool:
+    """Whether all of what was said stands in one text yet, within another message perhaps."""
+    if len(texts) > _MOST_QUOTED:
+        return False
+    whole = "".join(part.text for part in prompt.parts)
+    return all(len(text) >= 2 * _LEAST_CUT and text.strip() in whole for text in texts)
 
 
 def _has_history(prompt: Prompt, number: int) -> bool:
@@ -264,3 +359,46 @@ def shortened(old: str, new: str) -> tuple[Kind, int] | None:
     if SUMMARY.search(note[:200]) and lost > 2 * len(note):
         return "compacted_history", first
     return None
+
+
+def result_shortened(old: str, new: str) -> tuple[Kind, int] | None:
+    """As `shortened`, of what a tool gave back, which nobody writes anew: a short text that has
+    hardly a word of it stands in its place, or behind its beginning, in whatever words."""
+    first = common_length(old, new)
+    if not new.strip():
+        return ("truncated_history", 0) if old.strip() else None
+    found = shortened(old, new)
+    if found is None and (is_cleared(old, new) or _is_an_end(old, new)):
+        return "truncated_history", first
+    if found is not None:
+        is_told = SUMMED_UP.search(new) or SUMMARY.search(new)
+        return ("compacted_history" if is_told else "truncated_history"), found[1]
+    if first == len(new):  # what stood behind it was a stamp, or a line
+        return None
+    gone, note = len(old) - first, new[first:].strip()
+    if first >= _LEAST_CUT and len(note) <= _LONGEST_MARK and note not in old:
+        is_cut = gone >= max(2 * _LEAST_CUT, 1.5 * len(note)) and not _is_json(new)
+        return ("truncated_history", first) if is_cut else None
+    is_short = len(new) <= _LONGEST_MARK or 2 * len(new) <= len(old)
+    if len(old) < 2 * _LEAST_CUT or not is_short or len(new) > _LONGEST_NOTE:
+        return None
+    is_other = overlap(words_of(old), words_of(new)) < _FEW_WORDS
+    return (kind_of_note(new), first) if is_other else None
+
+
+_LONGEST_MARK, _FEW_WORDS = 80, 0.2
+
+
+def _is_an_end(old: str, new: str) -> bool:
+    """Whether only the end of a text is left, however its white space is written."""
+    was, now = (_BLANK.sub("", text) for text in (old, new))
+    return len(now) >= _LEAST_CUT and len(was) - len(now) >= 2 * _LEAST_CUT and was.endswith(now)
+
+
+def is_cleared(old: str, new: str) -> bool:
+    """Whether nothing, or no more than a note, is left of what was there, whatever the note names
+    besides."""
+    if not new.strip():
+        return bool(old.strip())
+    is_short = len(new) <= _LONGEST_NOTE and 2 * len(new) <= len(old)
+    return is_short and CLEARED.search(new) is not None and CLEARED.search(old) is None

@@ -40,11 +40,6 @@ class InRow:
         """The same as a JSON path."""
         return path_of(self.steps(path)) if self.names else path
 
-    def below(self, *steps: Step) -> "InRow":
-        """Of a row that holds this one there."""
-        return InRow({() if not self.names else old: (*steps, *new)
-                      for old, new in (self.names or {(): ()}).items()})  # fmt: skip
-
 
 def path_steps(path: str) -> list[Step]:
     """The keys and indexes of a JSON path."""

@@ -53,6 +53,10 @@ class JsonPlaces:
             return one.at + max(0, char - one.start)
         return self.found[-1].end if self.found else None
 
+    def holds(self, char: int) -> bool:
+        """Whether a character of the compact text is written itself."""
+        return any(one.start <= char < one.stop for one in self.found)
+
     def _find(self, wanted: str, begin: int) -> int:
         if self._left <= 0:
             return -1
@@ -95,10 +99,10 @@ class JsonPlaces:
             if found < 0 and at > begin:
                 found = self._find(name, begin)
             behind = place + len(name) + 1
-            if found >= 0:
+            colon = _COLON.match(self._text, found + len(name) - 1, self._end)
+            then = found + len(name) if colon is None else colon.end()
+            if found >= 0 and self._may_stand_at(member, then):
                 self.found.append(Stretch(place, behind - 1, found, found + len(name)))
-                colon = _COLON.match(self._text, found + len(name) - 1, self._end)
-                then = found + len(name) if colon is None else colon.end()
                 if isinstance(member, dict | list | str) or self._stands_at(member, then):
                     at = max(at, self._locate(member, behind, then, depth + 1))
             elif isinstance(member, dict | list | str):
@@ -108,6 +112,14 @@ class JsonPlaces:
                     self._locate(member, behind, begin, depth + 1)
             place = behind + len(_compact(member)) + 1
         return at
+
+    def _may_stand_at(self, member: Any, at: int) -> bool:
+        """Whether a key is this member's: its string stands behind it, or is JSON, which a template
+        may write anew. `"id"` is a key of a call and of its arguments."""
+        if not isinstance(member, str) or member[:1] in ("{", "["):
+            return True
+        written = member, json.dumps(member, ensure_ascii=False), json.dumps(member)
+        return self._text.startswith(written, at)
 
     def _stands_at(self, member: Any, at: int) -> bool:
         """A number or word is only looked for behind its key."""

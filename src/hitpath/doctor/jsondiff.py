@@ -4,6 +4,7 @@ otherwise, strings. Paths are those of this request's value."""
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
@@ -26,17 +27,21 @@ class JsonDifference:
     here: Any
 
 
-def json_differences(
-    there: Any, here: Any, steps: tuple[str | int, ...] = ()
-) -> Iterator[JsonDifference]:
+def json_differences(there: Any, here: Any) -> Iterator[JsonDifference]:
     """All of them, outer ones first. Equal values give none, orders count."""
+    return _differences(there, here, (), _SortedTexts())
+
+
+def _differences(
+    there: Any, here: Any, steps: tuple[str | int, ...], texts: "_SortedTexts"
+) -> Iterator[JsonDifference]:
     if len(steps) > _DEPTH:
         if _differ(there, here):
             yield JsonDifference("value", steps, there, here)
     elif isinstance(there, dict) and isinstance(here, dict):
-        yield from _of_objects(there, here, steps)
+        yield from _of_objects(there, here, steps, texts)
     elif isinstance(there, list) and isinstance(here, list):
-        yield from _of_arrays(there, here, steps)
+        yield from _of_arrays(there, here, steps, texts)
     elif isinstance(there, str) and isinstance(here, str):
         if there != here:
             yield JsonDifference("string", steps, there, here)
@@ -46,7 +51,10 @@ def json_differences(
 
 
 def _of_objects(
-    there: dict[str, Any], here: dict[str, Any], steps: tuple[str | int, ...]
+    there: dict[str, Any],
+    here: dict[str, Any],
+    steps: tuple[str | int, ...],
+    texts: "_SortedTexts",
 ) -> Iterator[JsonDifference]:
     common = [key for key in here if key in there]
     if [key for key in there if key in here] != common:
@@ -55,23 +63,23 @@ def _of_objects(
         was = {key: here.get(key, value) for key, value in there.items()}
         yield JsonDifference("value", steps, was, here)  # but for what differs within members
     for key in common:
-        yield from json_differences(there[key], here[key], (*steps, key))
+        yield from _differences(there[key], here[key], (*steps, key), texts)
 
 
 def _of_arrays(
-    there: list[Any], here: list[Any], steps: tuple[str | int, ...]
+    there: list[Any], here: list[Any], steps: tuple[str | int, ...], texts: "_SortedTexts"
 ) -> Iterator[JsonDifference]:
-    one, other = [sorted_text(x) for x in there], [sorted_text(x) for x in here]
+    one, other = [texts.of(x) for x in there], [texts.of(x) for x in here]
     if one != other and Counter(one) == Counter(other):
         yield JsonDifference("array_order", steps, there, here)
         places: dict[str, list[int]] = {}
         for at, text in enumerate(one):
             places.setdefault(text, []).append(at)
         for at, text in enumerate(other):
-            yield from json_differences(there[places[text].pop(0)], here[at], (*steps, at))
+            yield from _differences(there[places[text].pop(0)], here[at], (*steps, at), texts)
     elif len(there) == len(here):
         for at, (a, b) in enumerate(zip(there, here, strict=True)):
-            yield from json_differences(a, b, (*steps, at))
+            yield from _differences(a, b, (*steps, at), texts)
     else:
         yield JsonDifference("value", steps, there, here)
 
@@ -106,42 +114,83 @@ def _is_number(value: Any) -> bool:
 
 def sorted_text(value: Any) -> str:
     """Equal for values that differ in orders of keys and arrays, and in the form of numbers."""
-    try:
-        return msgspec.json.encode(_sorted(value, 0)).decode("utf-8", "replace")
-    except RecursionError:
-        return msgspec.json.encode(value).decode("utf-8", "replace")  # so deep, as it is
+    return _SortedTexts().of(value)
 
 
-def _sorted(value: Any, depth: int) -> Any:
-    if depth > _DEPTH:
-        return msgspec.json.encode(value).decode()
-    if isinstance(value, dict):
-        return {key: _sorted(value[key], depth + 1) for key in sorted(value)}
-    if isinstance(value, list | tuple):
-        return sorted((_sorted(item, depth + 1) for item in value), key=_text)
-    if _is_number(value):
-        return float(value) if abs(value) < 2**53 else value
-    return value
+class _SortedTexts:
+    """The same of many values, some of them parts of others: each object or array is sorted once.
+    The values must outlive it."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, str] = {}
+
+    def of(self, value: Any) -> str:
+        """See sorted_text."""
+        try:
+            return self._of(value, 0)
+        except RecursionError:
+            return _text(value)  # so deep, as it is
+
+    def _of(self, value: Any, depth: int) -> str:
+        if not isinstance(value, dict | list | tuple):
+            is_short = _is_number(value) and abs(value) < 2**53
+            return _text(float(value) if is_short else value)
+        known = self._known.get(id(value))
+        if known is None:
+            known = self._known[id(value)] = self._sorted(value, depth)
+        return known
+
+    def _sorted(self, value: Any, depth: int) -> str:
+        if depth > _DEPTH:
+            return _text(value)
+        if isinstance(value, dict):
+            members = (f"{_text(key)}:{self._of(value[key], depth + 1)}" for key in sorted(value))
+            return f"{{{','.join(members)}}}"
+        return f"[{','.join(sorted(self._of(member, depth + 1) for member in value))}]"
 
 
-def _text(value: Any) -> bytes:
-    return msgspec.json.encode(value)
+def _text(value: Any) -> str:
+    return msgspec.json.encode(value).decode("utf-8", "replace")
 
 
-def offset_within(value: Any, steps: tuple[str | int, ...]) -> int:
-    """Bytes before a member in the compact text of a value."""
-    at = 0
-    for step in steps:
-        at += 1
-        members = value.items() if isinstance(value, dict) else enumerate(value)
+class OffsetsWithin:
+    """Bytes before a member in the compact text of a value, for many of its members: each object or
+    array is measured once."""
+
+    def __init__(self, value: Any) -> None:
+        self._root = _Node(value)
+
+    def of(self, steps: tuple[str | int, ...]) -> int:
+        """Of the member behind these steps. Raises KeyError where none is."""
+        at, node = 0, self._root
+        for step in steps:
+            at += node.starts[step]
+            node = node.below(step)
+        return at
+
+
+class _Node:
+    def __init__(self, value: Any) -> None:
+        self._value = value
+        self._below: dict[str | int, _Node] = {}
+
+    @cached_property
+    def starts(self) -> dict[str | int, int]:
+        """Of each member, behind its key."""
+        is_object = isinstance(self._value, dict)
+        members = self._value.items() if is_object else enumerate(self._value)
+        at, starts = 1, {}
         for key, member in members:
-            if isinstance(value, dict):
-                at += len(msgspec.json.encode(key)) + 1
-            if key == step:
-                break
+            at += len(msgspec.json.encode(key)) + 1 if is_object else 0
+            starts[key] = at
             at += len(msgspec.json.encode(member)) + 1
-        value = value[step]
-    return at
+        return starts
+
+    def below(self, step: str | int) -> "_Node":
+        """The member."""
+        if step not in self._below:
+            self._below[step] = _Node(self._value[step])
+        return self._below[step]
 
 
 def path_of(path: str, steps: tuple[str | int, ...]) -> str:

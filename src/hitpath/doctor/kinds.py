@@ -13,10 +13,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from urllib.parse import unquote
 
 from hitpath.canonical.id_shapes import is_random
 from hitpath.doctor.change import Kind
-from hitpath.doctor.clock_words import FURTHER, are_counts, is_beside_a_date, is_clock, is_labelled
+from hitpath.doctor.clock_words import (
+    are_counts,
+    further_spans,
+    is_beside_a_date,
+    is_clock,
+    is_labelled,
+)
 from hitpath.doctor.digits import in_ascii_digits
 from hitpath.doctor.shapes import HIDDEN, Shape, is_id
 from hitpath.doctor.volatile_lines import volatile_in
@@ -24,6 +31,7 @@ from hitpath.doctor.words_of_kinds import (
     ATTRIBUTION,
     CLOCK_LABEL,
     MARKER,
+    REQUEST,
     TAG,
     THINK,
 )
@@ -36,11 +44,12 @@ _QUOTES = str.maketrans({
     "\u2039": "'", "\u203a": "'", "\u2032": "'", "\u00b4": "'", "\u201e": '"', "\u201f": '"',
     "\u00ab": '"', "\u00bb": '"', "\u2033": '"', "\u300c": '"', "\u300d": '"', "\u300e": '"',
     "\u300f": '"', "\u2012": "-", "\u2015": "-",
+    "\u2192": "->", "\u2190": "<-", "\u21d2": "=>", "\u2265": ">=", "\u2264": "<=", "\u2260": "!=",
 })  # fmt: skip
 _FRENCH_QUOTE = re.compile(r"(?<=[«‹])[ \u00a0\u202f]|[ \u00a0\u202f](?=[»›])")
 _DASHES = re.compile(r"(?<!-)-{2,3}(?!-)")
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
-_NUMBER = re.compile(r"[-+]?[\d.,'\u2019_\u00a0\u202f ]{1,40}(?:[eE][+-]?\d{1,4})?")
+_NUMBER = re.compile(r"[-+]?[\d.,'\u2019_\u00a0\u2009\u202f ]{1,40}(?:[eE][+-]?\d{1,4})?")
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:\.\d{3}){1,6}")
 _LONGEST = 20_000
 """Characters of a difference that rules look at."""
@@ -92,8 +101,11 @@ def of_hidden_characters(d: Difference) -> Kind | None:
 
 def of_grouped_number(d: Difference) -> Kind | None:
     """A number with spaces between its thousands, and without."""
-    is_grouped = d.shape == "number" and (" " in d.there) != (" " in d.here)
-    return of_number_format(d) if is_grouped else None
+    gaps = [_GROUPING.findall(text) for text in (d.there, d.here)]
+    return of_number_format(d) if d.shape == "number" and gaps[0] != gaps[1] else None
+
+
+_GROUPING = re.compile(r"[ \u00a0\u2009\u202f]")
 
 
 def of_white_space(d: Difference) -> Kind | None:
@@ -106,12 +118,20 @@ def of_unicode_form(d: Difference) -> Kind | None:
     """The same characters, composed or not, in another width, as typographic marks, escaped or
     decoded by another code."""
     there, here = d.there[:_LONGEST], d.here[:_LONGEST]
-    if _plain(there) == _plain(here):
+    if _plain(there) == _plain(here) or _is_escaped(d):
         return "unicode_form"
     if there.isascii() and here.isascii():
         return None
     is_misread = _read_as_latin(there) == here or _read_as_latin(here) == there
     return "unicode_form" if is_misread and there and here else None
+
+
+def _is_escaped(d: Difference) -> bool:
+    """Whether strokes that JSON may write before `/` came or went, or an address was encoded."""
+    there, here = (text[:_LONGEST] + d.after[:1] for text in (d.there, d.here))
+    if there.replace("\\/", "/") == here.replace("\\/", "/"):
+        return "/" in there
+    return "%" in there + here and unquote(there) == unquote(here)
 
 
 def _plain(text: str) -> str:
@@ -153,7 +173,7 @@ def numbers_of(text: str) -> set[Decimal]:
     text = text.strip()
     if not any(map(str.isdigit, text)) or not _NUMBER.fullmatch(text):
         return set()
-    bare = re.sub(r"['\u2019_\u00a0\u202f ]", "", text)
+    bare = re.sub(r"['\u2019_\u00a0\u2009\u202f ]", "", text)
     readings = {bare.replace(",", "")}
     if _THOUSANDS.fullmatch(bare):
         readings.add(bare.replace(".", ""))
@@ -175,6 +195,8 @@ def of_attribution(d: Difference) -> Kind | None:
     if _NAMES_THE_REQUEST.search(before) or _NAMES_THE_USER.match(d.line_before + d.here[:24]):
         return None
     lines = [d.line(d.here), d.line(d.there)]
+    if _PATH.search(d.line_before[-300:]) and are_ids(d.there, d.here):
+        return None  # whose name a path has, and whose id, are two things
     seen = [found for line in lines if (found := ATTRIBUTION.search(line))]
     if max(len(d.there), len(d.here)) > _LONGEST_ATTRIBUTION:  # a text that has such a line in it
         return None
@@ -189,6 +211,7 @@ def of_attribution(d: Difference) -> Kind | None:
 
 
 _LONGEST_ATTRIBUTION = 600
+_PATH = re.compile(r"(?:[/\\]|://)[^\s\"'<>|]{0,300}$")
 _NAMES_THE_REQUEST = re.compile(
     r"(?i)x-[a-z-]{0,24}(?:request|trace|correlation|session|transaction|span)[a-z-]{0,12}:[^;\n]*$"
 )
@@ -220,9 +243,24 @@ def of_id(d: Difference) -> Kind | None:
     is_address = d.after.startswith("@") and not _LONG_HEX.fullmatch(d.here)
     if is_address and not is_random(d.here):  # and no Message-Id
         return "?words" if is_instructions(d.role) else None
+    if all(map(_HEX_NUMBER.fullmatch, (d.there, d.here))):
+        apart = int(d.there, 16) - int(d.here, 16)
+        if abs(apart) < _NEAR_IN_HEX:
+            return None  # it counts
     if d.shape == "id" or are_ids(d.there, d.here):
         return "?number" if _only_digits_differ(d.there, d.here) else "?id"
-    return None
+    sides = d.there, d.here
+    if not _NUMBERED_NOUN.search(d.line_before[-40:]) or all(map(str.isdecimal, sides)):
+        return None
+    is_named = _ID_SAID.search(d.line_before[-48:]) and all(map(_ID_WORD.fullmatch, sides))
+    return "?id" if is_named or all(map(_HEX_WORD.fullmatch, sides)) else None
+
+
+_NUMBERED_NOUN = re.compile(rf"{REQUEST.pattern}[-_:#]$")
+_ID_SAID = re.compile(r"(?i)(?<![a-z])(?:ids?|handle|key|kennung|identifier)(?![a-z])")
+_ID_WORD = re.compile(r"[0-9a-z]{4,64}|[0-9A-Z]{4,64}")
+_HEX_NUMBER, _NEAR_IN_HEX = re.compile(r"0[xX][0-9a-fA-F]{1,16}"), 1 << 12
+_HEX_WORD = re.compile(r"[0-9a-f]{4,64}|[0-9A-F]{4,64}")
 
 
 _LONG_HEX = re.compile(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{12,64}")
@@ -276,8 +314,9 @@ def are_ids(there: str, here: str) -> bool:
     one, other = _is_id(there), _is_id(here)
     if one and other:
         return True
-    is_word = len(there) == len(here) >= _LEAST_ALIKE and not re.search(r"\s", there + here)
-    return is_word and (one or other)
+    is_word = len(there) == len(here) and not re.search(r"\s", there + here)
+    is_mixed = len(there) >= _SHORT_ID and all(any(map(str.isdigit, x)) for x in (there, here))
+    return is_word and (is_mixed or len(there) >= _LEAST_ALIKE) and (one or other)
 
 
 _LEAST_ALIKE = 12
@@ -350,7 +389,7 @@ def is_stamp(text: str) -> bool:
     if not text or len(text) > _LONGEST_STAMP or "\n" in text:
         return False
     spans = [(x.start, x.stop) for x in volatile_in(text) if x.is_sure or x.kind != "counter"]
-    spans += [x.span() for x in FURTHER.finditer(text)]
+    spans += further_spans(text)
     spans += [x.span() for x in _WORDS.finditer(text) if _is_long_id(x[0])]
     rest = list(text)
     for start, stop in spans:

@@ -5,6 +5,7 @@ Order: JSON within the text, items of a line, lines that moved, then what a diff
 Whatever is explained is put right in the earlier text, so that the next step no longer sees it.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ from hitpath.doctor.line_orders import heal_items
 from hitpath.doctor.literals import literal_blocks
 from hitpath.doctor.moved_lines import heal_moves
 from hitpath.doctor.textdiff import Hunk, common_length, hunks_of
+from hitpath.doctor.words_of_kinds import ATTRIBUTION
 
 __all__ = ["LeafChange", "leaf_changes"]
 
@@ -56,6 +58,8 @@ def _as_written(change: LeafChange, there: str, here: str, plain: tuple[str, str
 def _leaf_changes(there: str, here: str, role: str) -> list[LeafChange]:
     found: list[LeafChange] = []
     common = common_length(there, here)
+    earlier = there
+    there = _heal_attribution(there, here, found)
     there = _heal_blocks(there, here, found, json_blocks)
     there = _heal_blocks(there, here, found, literal_blocks)
     there = heal_items(there, here, found)
@@ -66,6 +70,8 @@ def _leaf_changes(there: str, here: str, role: str) -> list[LeafChange]:
         old, new = there[hunk.there_start : hunk.there_stop], here[hunk.start : hunk.stop]
         if has_moved and not old.strip("\r\n") and not new.strip("\r\n"):
             continue  # empty lines between blocks that moved
+        if has_moved and _stand_as_often(old or new, earlier, here) and not (old and new):
+            continue  # `</file>`, which belongs to one of them
         if has_moved and hunk.shape == "number" and _is_ordinal(here, hunk):
             continue  # the number that a line has in its list
         before = here[max(0, hunk.start - _AROUND) : hunk.start]
@@ -84,6 +90,39 @@ def _leaf_changes(there: str, here: str, role: str) -> list[LeafChange]:
     if joined:  # what was put in may begin as what follows does: the first character decides
         joined[0] = replace(joined[0], first=common)
     return joined
+
+
+def _heal_attribution(there: str, here: str, found: list[LeafChange]) -> str:
+    """A client's line at the beginning, which only one of the two has."""
+    sides = [_client_line(text) for text in (there, here)]
+    if bool(sides[0]) == bool(sides[1]):
+        return there
+    first, stop = common_length(there, here), len(sides[1])
+    found.append(LeafChange("attribution", first, 0, stop, sides[0], sides[1], ""))
+    return sides[1] + there[len(sides[0]) :]
+
+
+def _client_line(text: str) -> str:
+    """The first line with its end, where it tells a client; else nothing."""
+    line, end, rest = text[:_LONGEST_CLIENT].partition("\n")
+    if not end or not ATTRIBUTION.match(line.lstrip()):
+        return ""
+    return line + end + rest[: len(rest) - len(rest.lstrip("\n"))]
+
+
+_LONGEST_CLIENT = 1_000
+
+
+def _stand_as_often(lines: str, there: str, here: str) -> bool:
+    """Whether short lines stand as often in both texts, of which one has them at another place."""
+    texts = [line.strip() for line in lines.splitlines() if line.strip()]
+    if len(texts) > _MOST_LOOSE or any(len(text) > _SHORT_LINE for text in texts):
+        return False
+    counts = [Counter(map(str.strip, text.splitlines())) for text in (there, here)]
+    return all(counts[0][text] == counts[1][text] > 1 for text in texts)
+
+
+_MOST_LOOSE, _SHORT_LINE = 32, 24
 
 
 def _is_ordinal(here: str, hunk: Hunk) -> bool:
@@ -113,7 +152,7 @@ def _joined(changes: list[LeafChange], here: str) -> list[LeafChange]:
     """Neighbours of one kind are one change: the date and the time of a clock; so are parts of one
     value that nothing but a mark parts: `ann.lee24`."""
     joined: list[LeafChange] = []
-    for change in changes:
+    for change in _without_parts(changes, here):
         last = joined[-1] if joined else None
         between = "" if last is None else here[last.stop : change.start]
         if last is None or change.start < last.start:
@@ -128,6 +167,27 @@ def _joined(changes: list[LeafChange], here: str) -> list[LeafChange]:
 
 
 _OPEN: set[Kind] = {"?words", "?id", "?number"}
+
+
+def _without_parts(changes: list[LeafChange], here: str) -> list[LeafChange]:
+    """With a number or an id between two edits as part of them: `[4:0]` that became `(1/x)`."""
+    found: list[LeafChange] = []
+    for number, change in enumerate(changes):
+        last = found[-1] if found else None
+        after = changes[number + 1] if number + 1 < len(changes) else None
+        is_part = (
+            change.kind in ("?number", "?id")
+            and last is not None
+            and after is not None
+            and last.kind == after.kind == "edited_message"
+            and 0 <= change.start - last.stop <= _TOUCHING
+            and 0 <= after.start - change.stop <= _TOUCHING
+        )
+        found.append(replace(change, kind="edited_message") if is_part else change)
+    return found
+
+
+_TOUCHING = 2
 
 
 def _one_value(last: LeafChange, change: LeafChange, between: str) -> LeafChange | None:

@@ -11,14 +11,11 @@ import numpy as np
 
 from hitpath.core import ABSENT
 from hitpath.doctor.diagnosis import SharedCause
-from hitpath.doctor.provider import ProviderView, Reason
+from hitpath.doctor.provider import ProviderView, Reason, slack_of
 from hitpath.doctor.provider_rules import ProviderRule, rule_of
 from hitpath.doctor.shared_causes import constant_floors
 from hitpath.doctor.times import seconds_apart
 from hitpath.traces.table import Trace
-
-_SLACK_TOKENS = 160
-_SLACK = 0.05
 
 
 def floors_of(trace: Trace) -> list[SharedCause]:
@@ -65,7 +62,7 @@ def _reason(trace: Trace, row: int, other: int | None, rule: ProviderRule) -> tu
     read = int(trace.reported_hit[row])
     might = int(min(trace.prompt_tokens[other], trace.prompt_tokens[row]))
     lost = might - read
-    if lost <= max(_SLACK_TOKENS, int(_SLACK * might)):
+    if lost <= slack_of(might):
         return "read_before", 0
     if trace.model.of(row) != trace.model.of(other):
         return "other_model_or_host", lost

@@ -10,9 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from hitpath.doctor.change import Kind
-from hitpath.doctor.clock_words import FURTHER
+from hitpath.doctor.clock_words import further_spans
 from hitpath.doctor.kinds import is_tool_text
 from hitpath.doctor.leaf_change import LeafChange, label_of
 from hitpath.doctor.moved_lines import Gap, Line, gaps_of, lines_of
@@ -23,11 +24,13 @@ _SEPARATORS = tuple(map(re.compile, (r"\s*[,;]\s*", r"\s*\|\s*", r"\s*&\s*", r"\
 _PAIRS = re.compile(r"[\w.-]{1,40}=(?:\"[^\"\n]{0,400}\"|'[^'\n]{0,400}'|[^\s\"'<>=&,;]{1,400})")
 _ENUMERATED = re.compile(r",\s(?:and\s|or\s)?|\s(?:and|or|und|oder|et|ou|y|o|e)\s")
 _WORDS, _NAME = re.compile(r"\s+"), re.compile(r"[\w./:@-]{1,32}")
-_BORDER = re.compile(r"[\[\](){}<>]|[:=?.!]\s|\?(?=\w{1,40}=)")
+_BORDER = re.compile(r"[\[\](){}<>\uff08\uff09]|[:=?.!]\s|[\uff1a\u3002]|\?(?=\w{1,40}=)")
+_MARKS = re.compile(r"\s*([^\w\s.]{1,3})\s*")
+_ENDS = " \t\r\n.\u3002\uff0e"
 _KEYED = re.compile(r"[\"']?[\w.@-]{1,40}[\"']?\s?[:=]")
 _FIELD = re.compile(r"[ \t]{0,16}(?:- )?[\"']?[\w.-]{1,40}[\"']?\s?[:=]\s?[^\s,][^\n]{0,80}$")
-_SHORT, _LONGEST, _NEAR = 8, 4000, 600
-_MOST_LINES, _MOST_GAPS, _LEAST_APART, _MOST_CUTS = 200, 24, 2, 8
+_SHORT, _LONGEST, _NEAR, _MOST_MARKS = 8, 4000, 600, 4
+_MOST_LINES, _MOST_GAPS, _MOST_ROW, _LEAST_APART, _MOST_CUTS = 200, 24, 4, 2, 8
 
 
 def heal_items(there: str, here: str, found: list[LeafChange]) -> str:
@@ -53,7 +56,7 @@ def _of_line(old: str, line: Line) -> LeafChange | None:
     new = line.text
     if old == new or max(len(old), len(new)) > _LONGEST:
         return None
-    if ("&" in old or "&" in new) and html.unescape(old) == html.unescape(new):
+    if any(mark in old or mark in new for mark in "&%\\") and _decoded(old) == _decoded(new):
         return _change("unicode_form", old, line)
     if len(old) != len(new) or sorted(old) != sorted(new):
         if len(old) != len(new) and _same_items(old, new):
@@ -61,9 +64,14 @@ def _of_line(old: str, line: Line) -> LeafChange | None:
         return _drawn_items(old, line)
     kind = _order_of_items(old, new)
     at = common_length(old, new)
-    if kind is None or any(x.start() <= at < x.end() for x in FURTHER.finditer(new)):
+    if kind is None or any(start <= at < stop for start, stop in further_spans(new)):
         return None
     return _change(kind, old, line)
+
+
+def _decoded(line: str) -> str:
+    """A line without the escapes of HTML, of addresses and of JSON's `/`."""
+    return unquote(html.unescape(line).replace("\\/", "/"))
 
 
 def _drawn_items(old: str, line: Line) -> LeafChange | None:
@@ -133,11 +141,19 @@ def _order_of_items(old: str, new: str) -> Kind | None:
         (max(begin, old.rfind(" ", 0, prefix) + 1), (_ENUMERATED,)),
         (begin, (_WORDS,) if old[:begin].endswith(": ") else ()),
     ):
-        inside = [text[start : len(text) - stop].strip(" \t\r\n.") for text in (old, new)]
-        kind = _order_by(separators, inside)
+        inside = [text[start : len(text) - stop].strip(_ENDS) for text in (old, new)]
+        kind = _order_by((*separators, *_marks_between(old[start:], new[start:])), inside)
         if kind is not None:
             return kind
     return "array_order" if _same_items(old, new) else None
+
+
+def _marks_between(old: str, new: str) -> Iterator[re.Pattern[str]]:
+    """Any other mark that stands between three members and more: `、`, `·`, `+`, `->`."""
+    counts = [Counter(_MARKS.findall(text)) for text in (old, new)]
+    for mark, num in counts[0].most_common(_MOST_MARKS):
+        if num >= _LEAST_SAID - 1 and counts[1][mark] == num:
+            yield re.compile(rf"\s*{re.escape(mark)}\s*")
 
 
 def _order_by(separators: Sequence[re.Pattern[str]], inside: list[str]) -> Kind | None:
@@ -182,7 +198,8 @@ def _heal_shuffled_lines(
     known wherever they stand (the fields of a YAML block), or the first and the last of them are
     part of a sentence."""
     one, other = lines
-    for gap in (*_windows(one, other, gaps), *_blocks(other, gaps)):
+    candidates = (*_windows(one, other, gaps), *_blocks(other, gaps), *_neighbours(other, gaps))
+    for gap in candidates:
         old, new = one[gap.a : gap.a_stop], other[gap.b : gap.b_stop]
         if not 2 <= len(new) <= _MOST_LINES or abs(len(old) - len(new)) > _LEAST_APART:
             continue
@@ -224,6 +241,16 @@ def _windows(one: Sequence[Line], other: Sequence[Line], gaps: list[Gap]) -> Ite
                 step = end - begin + 1
                 break
         begin += step
+
+
+def _neighbours(other: Sequence[Line], gaps: list[Gap]) -> Iterator[Gap]:
+    """Two to four gaps in a row: something else that changed may stand near a block."""
+    for begin, first in enumerate(gaps[:_MOST_GAPS]):
+        for end in range(begin + 1, min(begin + _MOST_ROW, len(gaps))):
+            last, before = gaps[end], gaps[end - 1]
+            if sum(len(line.text) for line in other[before.b_stop : last.b]) > _NEAR:
+                break
+            yield Gap(first.a, last.a_stop, first.b, last.b_stop)
 
 
 def _stands_alone(other: Sequence[Line], gaps: list[Gap], begin: int, end: int) -> bool:
@@ -269,7 +296,9 @@ def _cut(lines: list[str], head: int, tail: int) -> list[str]:
 def _kind_of_lines(lines: list[str]) -> Kind:
     if is_tool_text("\n".join(lines)):
         return "tool_order"
-    return "key_order" if all(map(_FIELD.match, lines)) else "moved_block"
+    keys = [found[0] for line in lines if (found := _KEYED.search(line))]
+    are_fields = all(map(_FIELD.match, lines)) and len(set(keys)) == len(lines)
+    return "key_order" if are_fields else "moved_block"
 
 
 def _blocks(other: Sequence[Line], gaps: list[Gap]) -> list[Gap]:

@@ -2,23 +2,24 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hitpath.core import InputError
-from hitpath.doctor.lint_record import Finding, fingerprinted
-from hitpath.doctor.lint_requests import lint_requests
-from hitpath.doctor.lint_source import SUFFIXES, lint_source
+from hitpath.doctor.lint_record import Finding, LookedAt, fingerprinted
+from hitpath.doctor.lint_requests import lint_requests_and_count
+from hitpath.doctor.lint_source import SUFFIXES, lint_source_and_count
 
 BASELINE_SCHEMA = "hitpath.lint-baseline/1"
 
 
 @dataclass(frozen=True, slots=True)
 class Linted:
-    """All findings, and which of them a baseline knows (by fingerprint)."""
+    """All findings, which of them a baseline knows (by fingerprint), and what was looked at."""
 
     findings: tuple[Finding, ...]
     known: frozenset[str] = frozenset()
+    looked_at: LookedAt = field(default_factory=LookedAt)
 
     @property
     def new(self) -> tuple[Finding, ...]:
@@ -30,12 +31,19 @@ class Linted:
         return sum(one.level != "note" for one in self.new)
 
 
-def lint(paths: list[str]) -> list[Finding]:
+def lint(paths: list[str]) -> tuple[list[Finding], LookedAt]:
     """Python files and folders as source, everything else as requests. Raises InputError."""
     source = [path for path in paths if path.endswith(SUFFIXES) or Path(path).is_dir() or not path]
     requests = [path for path in paths if path not in source]
-    found = lint_source(source) if source else []
-    return fingerprinted([*found, *(lint_requests(requests) if requests else [])])
+    found: list[Finding] = []
+    looked_at = LookedAt()
+    if requests:
+        found, looked_at = lint_requests_and_count(requests)
+    if source:
+        of_source, num_files = lint_source_and_count(source)
+        found = [*of_source, *found]
+        looked_at = replace(looked_at, num_source_files=num_files)
+    return fingerprinted(found), looked_at
 
 
 def baseline_text(findings: Iterable[Finding]) -> bytes:

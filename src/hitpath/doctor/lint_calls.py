@@ -65,6 +65,8 @@ class Calls(Summaries):
         kind = known.CALLS.get(name)
         if kind == known.A_SET:
             return self.as_set(heap, node) if node.args else EMPTY
+        if self._is_of_given_time(node, name, heap):
+            return Value(heap.marks)
         if name in ("time.strftime",):
             return of([self.origin(kind_of_format(node.args[:1]), node)])
         if name in known.UNSEEDED:
@@ -80,6 +82,18 @@ class Calls(Summaries):
         if kind is not None:
             return Value(heap.marks | {self.origin(kind, node)})
         return self._made(node, name, given, heap)
+
+    @staticmethod
+    def _is_of_given_time(node: ast.Call, name: str, heap: Value) -> bool:
+        """Whether a call writes a time that it is given; of a clock's, its format says how fine."""
+        number = known.GIVEN_TIME.get(name, 0)
+        if not number or len(node.args) < number:
+            return False
+        given = node.args[number - 1]
+        if isinstance(given, ast.Constant) and given.value is None:
+            return False
+        kinds = {getattr(mark, "kind", "") for mark in heap.marks}
+        return name != "time.strftime" or not kinds & {known.CLOCK, known.COARSE_CLOCK}
 
     def _made(self, node: ast.Call, name: str, given: Given, heap: Value) -> Value | None:
         """Containers, copies and text."""
@@ -176,7 +190,19 @@ class Calls(Summaries):
             return text._replace(marks=marked(marks, SORT_KEYS))
         if "option" in words or None in words or not node.args or plain.is_literal:
             return text
+        if self._is_sorted(node.args[0]):
+            return text  # objects cannot be sorted: there are none
         return text._replace(marks=marks | {self.origin("key_order", node)})
+
+    @staticmethod
+    def _is_sorted(node: ast.expr) -> bool:
+        """`sorted(...)` without a key."""
+        return (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "sorted"
+            and not any(word.arg in ("key", None) for word in node.keywords)
+        )
 
     # -- templates ---------------------------------------------------------------------------------
 

@@ -17,7 +17,6 @@ from hitpath.doctor.lint_flow import Flow, Origin
 from hitpath.doctor.lint_value import (
     EMPTY,
     NOTHING,
-    Marks,
     Symbol,
     Value,
     joined,
@@ -361,7 +360,3 @@ def _reached(one: Class, following: Callable[[Class], list[Class]]) -> list[Clas
                 seen.append(each)
                 todo.append(each)
     return seen
-
-
-def symbols_of(marks: Marks, unit: Unit) -> bool:
-    return any(isinstance(mark, Symbol) and mark.unit == unit.number for mark in marks)

@@ -98,6 +98,22 @@ class Finding:
         return f"{self.path}:{self.line}:{self.column}"
 
 
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """What a run has looked at: files of source (None: none was asked for) and requests; of these
+    how many are one text (`prompt`), and how many have neither instructions nor tools otherwise:
+    nothing in them was looked at."""
+
+    num_source_files: int | None = None
+    num_requests: int | None = None
+    num_one_text: int = 0
+    num_without_instructions: int = 0
+
+    @property
+    def num_passed_over(self) -> int:
+        return self.num_one_text + self.num_without_instructions
+
+
 def stable_path(path: str) -> str:
     """A name that is the same on another machine: from the folder that the command runs in, where
     the file is below it, with forward slashes."""

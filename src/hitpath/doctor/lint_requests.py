@@ -26,12 +26,18 @@ from hitpath.canonical import (
 from hitpath.canonical.slots import texts_of, tool_lists
 from hitpath.canonical.tools import tool_name
 from hitpath.core import InputError
-from hitpath.doctor.lint_record import RULE_OF_KIND, Finding, fingerprinted, stable_path
+from hitpath.doctor.lint_record import (
+    RULE_OF_KIND,
+    Finding,
+    LookedAt,
+    fingerprinted,
+    stable_path,
+)
 from hitpath.traces import open_inputs
 from hitpath.traces.conversations import is_mark, rows_of
 from hitpath.traces.decode import decode_any
+from hitpath.traces.request_bodies import WRAPPERS
 
-_WRAPPERS = ("body", "request", "params")
 _LISTS = ("messages", "input", "tools", "functions")
 _CONTEXT = 24
 _MOST_HELD_CHARS = 100_000_000
@@ -42,16 +48,21 @@ _LONGEST_CACHED = 50_000
 def lint_requests(paths: list[str]) -> list[Finding]:
     """All findings in files of request bodies (JSONL, an array, one body; `-`, .gz, .zst too).
     Raises InputError for what cannot be read or is no request."""
+    return lint_requests_and_count(paths)[0]
+
+
+def lint_requests_and_count(paths: list[str]) -> tuple[list[Finding], LookedAt]:
+    """The same with the number of requests, and of those in which there was nothing to look at."""
     rows = _Requests()
     for source in open_inputs(paths):
         for number, (place, text) in enumerate(rows_of(source), 1):
             rows.add(_body(text, place), stable_path(source.name), _line(place, number))
-    return fingerprinted(rows.findings())
+    return fingerprinted(rows.findings()), rows.looked_at()
 
 
 def _body(text: bytes, place: str) -> dict[str, Any]:
     value = decode_any(text, place)
-    for name in _WRAPPERS:
+    for name in WRAPPERS:
         inner = value.get(name) if isinstance(value, dict) else None
         if isinstance(inner, dict) and not value.keys() & {"messages", "input"}:
             value = inner
@@ -61,6 +72,10 @@ def _body(text: bytes, place: str) -> dict[str, Any]:
         if name in value and not isinstance(value[name], list | str | None):
             raise InputError(place, name, "expected a list")
     return value
+
+
+def _is_one_text(body: dict[str, Any]) -> bool:
+    return "prompt" in body and not body.get("messages")
 
 
 def _line(place: str, number: int) -> int:
@@ -108,7 +123,7 @@ class _Requests:
         self._held_chars = 0
         self._tools: dict[tuple[str, ...], tuple[list[Any], _Where]] = {}
         self._told: dict[tuple[str, str, str], Finding] = {}
-        self._num_requests = 0
+        self._num_requests = self._num_one_text = self._num_without = 0
 
     def add(self, body: dict[str, Any], path: str, line: int) -> None:
         """One more request."""
@@ -118,8 +133,15 @@ class _Requests:
         texts = [(slot.path, slot.text) for slot in slots]
         self._volatile(texts, _names_of(body), where)
         self._forms(texts, where)
-        for holder, name, path in tool_lists(body):
+        lists = list(tool_lists(body))
+        for holder, name, path in lists:
             self._orders(holder[name], path, where)
+        if not texts and not any(holder[name] for holder, name, _ in lists):
+            self._num_one_text += _is_one_text(body)
+            self._num_without += not _is_one_text(body)
+
+    def looked_at(self) -> LookedAt:
+        return LookedAt(None, self._num_requests, self._num_one_text, self._num_without)
 
     def findings(self) -> Iterator[Finding]:
         """All of them; volatile text by what the requests of its group showed."""

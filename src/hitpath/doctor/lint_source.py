@@ -36,12 +36,19 @@ _NOT_OURS = frozenset(["node_modules", "__pycache__", "site-packages", "venv", "
 def lint_source(paths: list[str]) -> list[Finding]:
     """All findings in Python files, and in those of folders, at any depth. A file of a folder that
     cannot be read is a finding; raises InputError for one that was named, with its line."""
+    return lint_source_and_count(paths)[0]
+
+
+def lint_source_and_count(paths: list[str]) -> tuple[list[Finding], int]:
+    """The same with the number of files."""
     files: dict[str, _Source] = {}
     findings: list[Finding] = []
     held_bytes = 0
+    seen: set[str] = set()
     for path, is_named in _wanted(paths):
-        if str(path) in files:
+        if str(path) in seen:
             continue
+        seen.add(str(path))
         try:
             source = _parsed(path, is_named)
         except InputError as error:
@@ -54,7 +61,7 @@ def lint_source(paths: list[str]) -> list[Finding]:
             findings += _of_files(files)
             files, held_bytes = {}, len(source.text)
         files[str(path)] = source
-    return fingerprinted([*findings, *_of_files(files)])
+    return fingerprinted([*findings, *_of_files(files)]), len(seen)
 
 
 def _wanted(paths: list[str]) -> Iterator[tuple[Path, bool]]:

@@ -82,6 +82,10 @@ CALLS: dict[str, str] = {
 }
 """Calls whose result changes, with the doctor's kind."""
 
+GIVEN_TIME = {"time.gmtime": 1, "time.localtime": 1, "time.ctime": 1, "time.asctime": 1,
+              "time.strftime": 2, "email.utils.formatdate": 1}  # fmt: skip
+"""Calls that look at no clock where their n-th argument is given."""
+
 METHODS = {"iterdir": "array_order", "rglob": "array_order"}
 """Methods that say enough by their name."""
 

@@ -217,7 +217,7 @@ class Scope(Writes):
             if one is not None and not any(isinstance(r, FunctionRole) for r in value.roles):
                 self.program.put(("made", one.number, name), value)
 
-    def _field(self, target: ast.expr, written: ast.expr) -> Value | None:
+    def _field(self, written: ast.expr) -> Value | None:
         """`field(default_factory=...)` and the like: what the factory gives."""
         if not isinstance(self.unit.node, ast.ClassDef) or not isinstance(written, ast.Call):
             return None
@@ -253,17 +253,17 @@ class Scope(Writes):
                 self.demand(one.body)
 
     def _Assign(self, node: ast.Assign) -> None:
-        value = self._written_value(node.targets[0], node.value)
+        value = self._written_value(node.value)
         for target in node.targets:
             self.assign(target, value, node.value.lineno)
 
     def _AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
-            value = self._annotated(self._written_value(node.target, node.value), node.annotation)
+            value = self._annotated(self._written_value(node.value), node.annotation)
             self.assign(node.target, value, node.value.lineno)
 
-    def _written_value(self, target: ast.expr, node: ast.expr) -> Value:
-        made = self._field(target, node)
+    def _written_value(self, node: ast.expr) -> Value:
+        made = self._field(node)
         return self.value(node) if made is None else made
 
     def _AugAssign(self, node: ast.AugAssign) -> None:

@@ -1,13 +1,13 @@
 """Lines of a text that stand elsewhere than they did: moved, put in order anew, or drawn anew."""
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from hitpath.doctor.kinds import is_instructions, is_tool_text
 from hitpath.doctor.leaf_change import LeafChange, heading_of, label_of
-from hitpath.doctor.shapes import KeyedLine
+from hitpath.doctor.shapes import KeyedLine, overlap, words_of
 from hitpath.doctor.textdiff import common_length, equal_runs
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ _APART, _MOST_BLOCKS = 600, 16
 _MOST_LAST = 8
 """Lines that are the last of a block, with something else behind them in the other text."""
 _DIGITS = re.compile(r"\d+")
+_FORM = re.compile(r"\s*\W*\w*[.:)]?")
 
 
 class Line(KeyedLine):
@@ -76,12 +77,14 @@ def heal_moves(
     moved = _moved_keys(one, other, gaps)
     if not moved:
         return there
-    blocks = _blocks(one, other, [gap for gap in gaps if _holds(one, other, gap, moved)])
+    blocks = _blocks(other, [gap for gap in gaps if _holds(one, other, gap, moved)])
     if is_instructions(role) and most_drawn:
         gone, came = _exchanged(one, other)
         for block in blocks[:_MOST_BLOCKS]:
             if _is_drawn(one[block.a : block.a_stop], other[block.b : block.b_stop], gone, came):
-                healed = _drawn(one, other, there, here, block, found)
+                healed = _reordered(one, other, there, here, block, found)
+                if healed is None:
+                    healed = _drawn(one, other, there, here, block, found)
                 return heal_moves(healed, here, role, found, most_drawn - 1)
     block = Gap(blocks[0].a, blocks[-1].a_stop, blocks[0].b, blocks[-1].b_stop)
     begin, old_begin = _start(other, block.b, here), _start(one, block.a, there)
@@ -92,7 +95,7 @@ def heal_moves(
     whole = _in_order_of(one, other)
     if whole is not None:
         return whole
-    for part in (block, _with_neighbours(block, _blocks(one, other, gaps))):
+    for part in (block, _with_neighbours(block, _blocks(other, gaps))):
         again = _in_order_of(one[part.a : part.a_stop], other[part.b : part.b_stop])
         if again is not None:
             rest = there[_start(one, part.a_stop, there) :]
@@ -108,7 +111,7 @@ def _holds(one: list[Line], other: list[Line], gap: Gap, moved: set[str]) -> boo
     return any(line.key in moved for line in lines)
 
 
-def _blocks(one: list[Line], other: list[Line], gaps: list[Gap]) -> list[Gap]:
+def _blocks(other: list[Line], gaps: list[Gap]) -> list[Gap]:
     """Gaps with little between them are one block."""
     blocks = gaps[:1]
     for gap in gaps[1:]:
@@ -142,6 +145,59 @@ def _drawn(
     return there[:old_begin] + new + there[old_stop:]
 
 
+def _reordered(
+    one: list[Line], other: list[Line], there: str, here: str, block: Gap, found: list[LeafChange]
+) -> str | None:
+    """Members of another form beside what was drawn anew, which only have another order: as a move
+    of their own; the earlier text with them as they stand now. None where there are none."""
+    piece = _permuted(one, other, block)
+    if piece is None:
+        return None
+    was, now = one[piece.a : piece.a_stop], other[piece.b : piece.b_stop]
+    again = _in_order_of(was, now)
+    gaps = gaps_of(was, now)
+    moved = _moved_keys(was, now, gaps)
+    if again is None or not moved:
+        return None
+    begin, old_begin = _start(other, piece.b, here), _start(one, piece.a, there)
+    first = begin + common_length(there[old_begin:], here[begin:])
+    there_moved = [x for gap in gaps for x in was[gap.a : gap.a_stop] if x.key in moved]
+    here_moved = [x for gap in gaps for x in now[gap.b : gap.b_stop] if x.key in moved]
+    found.append(_move(here_moved, there_moved, first))
+    return there[:old_begin] + again + there[_start(one, piece.a_stop, there) :]
+
+
+def _permuted(one: list[Line], other: list[Line], block: Gap) -> Gap | None:
+    """The beginning or the end of a block that has the same lines in both texts, in another order:
+    most of one form, which no other line of the block has. Of what is drawn all is of one form."""
+    was = [n for n in range(block.a, block.a_stop) if one[n].text.strip()]
+    now = [n for n in range(block.b, block.b_stop) if other[n].text.strip()]
+    for step in (1, -1):
+        balance: Counter[str] = Counter()
+        size = 0
+        for number, (a, b) in enumerate(zip(was[::step], now[::step], strict=False), 1):
+            for key, sign in ((one[a].key, 1), (other[b].key, -1)):
+                balance[key] += sign
+                if not balance[key]:
+                    del balance[key]
+            size = size if balance else number
+        forms = Counter(_form(one[n]) for n in was[::step][:size])
+        rest = {_form(one[n]) for n in was[::step][size:]}
+        rest |= {_form(other[n]) for n in now[::step][size:]}
+        form, num = forms.most_common(1)[0] if forms else ("", 0)
+        if num > 1 and 2 * num >= size and form not in rest:
+            if step > 0:
+                return Gap(block.a, was[size - 1] + 1, block.b, now[size - 1] + 1)
+            return Gap(was[-size], block.a_stop, now[-size], block.b_stop)
+    return None
+
+
+def _form(line: Line) -> str:
+    """How a line begins: its mark, tag or first word."""
+    found = _FORM.match(_DIGITS.sub("0", line.text))
+    return "" if found is None else found[0]
+
+
 def _start(lines: Sequence[Line], number: int, text: str) -> int:
     return lines[number].start if number < len(lines) else len(text)
 
@@ -168,15 +224,27 @@ def _is_drawn(was: list[Line], now: list[Line], gone: set[str], came: set[str]) 
     """Whether lines that came and went stand among those that moved."""
     lost = [line.key for line in was if line.key in gone]
     put = [line.key for line in now if line.key in came]
-    exchanged = 0
+    exchanged, num_fields = 0, 0
     for key in lost:
         same = next((other for other in put[:_MOST_LAST] if _is_one_line(key, other)), None)
+        if same is None and not num_fields:
+            same = next((other for other in put[:_MOST_LAST] if _is_one_field(key, other)), None)
+            num_fields += same is not None
         if same is None:
             exchanged += 1
         else:
             put.remove(same)
     size = sum(bool(line.text.strip()) for line in (*was, *now))
     return exchanged + len(put) >= _MOST_EXCHANGED * size
+
+
+def _is_one_field(one: str, other: str) -> bool:
+    """Whether two lines say the same of another one: a user's name beside what has moved. Of what
+    is drawn there are more."""
+    return overlap(words_of(one), words_of(other)) >= _ONE_FIELD
+
+
+_ONE_FIELD = 0.5
 
 
 def _is_one_line(one: str, other: str) -> bool:
@@ -201,10 +269,11 @@ def _move(here_moved: list[Line], there_moved: list[Line], first: int) -> LeafCh
 def _in_order_of(one: Sequence[Line], other: Sequence[Line]) -> str | None:
     """The earlier lines in the order of these, where both have the same lines but for numbers and
     empty ones."""
-    lines: dict[str, list[str]] = {}
+    lines: dict[str, OrderedDict[str, int]] = {}  # a plain dict is slow where its first ones go
     for line in one:
         if line.text.strip():
-            lines.setdefault(line.key, []).append(line.text.rstrip("\r\n"))
+            known, text = lines.setdefault(line.key, OrderedDict()), line.text.rstrip("\r\n")
+            known[text] = known.get(text, 0) + 1
     pieces: list[str] = []
     num_other = 0
     for line in other:
@@ -217,14 +286,17 @@ def _in_order_of(one: Sequence[Line], other: Sequence[Line]) -> str | None:
         if key is None or num_other > _MOST_LAST:
             return None
         known = lines[key]
-        old = known.pop(known.index(text) if text in known else 0)
+        old = text if text in known else next(iter(known))
+        known[old] -= 1
+        if not known[old]:
+            del known[old]
         if not known:
             del lines[key]
         pieces += [old if key == line.key else text, line.text[len(text) :]]
     return None if lines else "".join(pieces)
 
 
-def _longer_or_shorter(key: str, lines: dict[str, list[str]]) -> str | None:
+def _longer_or_shorter(key: str, lines: Iterable[str]) -> str | None:
     return next((other for other in lines if _is_one_line(key, other)), None)
 
 

@@ -7,7 +7,7 @@ compared with each other: what differs between them tells the kind of the field.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -23,6 +23,7 @@ _ORDINAL = re.compile(r"^\d{1,3}[.)]\s+")
 _LIST = re.compile(r"([^.;:,]{2,40}:)\s(?:[^.;:,]{1,40},\s?)+$")
 _PARTED = re.compile(r", |; | \| |\w and \w")
 _LAST_NAME = re.compile(r"=[^\s=]{1,60}(\s[\w.-]{1,30}=)$")
+_WITH_DIGITS = re.compile(r"\w*\d\w*")
 _NAME_WORDS = 3
 _LEAST_UNIT, _MOST_UNIT = 12, 48
 _MOST_COMPARED = 24
@@ -123,6 +124,37 @@ def are_drawn_lists(seen: Sequence[Seen]) -> bool:
     return 2 * sum(count > 1 for count in often.values()) > len(often)
 
 
+def slots_of(change: Change) -> tuple[str, ...]:
+    """What differs between the two sides: of a template that is filled in with other words only
+    those (`Malmö`, `starter`, of `Malmö - Ruiz's plan: starter`), else all."""
+    sides = [text.split(_ELLIPSIS) for text in (change.there, change.here)]
+    if len(sides[0]) != len(sides[1]):
+        return change.there, change.here
+    return tuple(slot for one, other in zip(*sides, strict=True) for slot in _slots(one, other))
+
+
+def _slots(one: str, other: str) -> Iterator[str]:
+    words, others = one.split(), other.split()
+    num_same = sum(a == b for a, b in zip(words, others, strict=False))
+    if len(words) != len(others) or not num_same or 3 * num_same < len(words):
+        yield from (one, other)
+        return
+    for side in (words, others):
+        run: list[str] = []
+        for word, a, b in zip(side, words, others, strict=True):
+            if a == b:
+                if run:
+                    yield " ".join(run)
+                run = []
+            else:
+                run.append(word)
+        if run:
+            yield " ".join(run)
+
+
+_ELLIPSIS = "…"
+
+
 def num_returned(seen: Sequence[Seen]) -> int:
     """Lines that came back after they had gone: they are drawn from a pool."""
     gone: set[str] = set()
@@ -151,7 +183,7 @@ def nearest_words(label: str) -> str:
 
 def _words_before(change: Change) -> str:
     """What changes of one field have in common: the words right before it, to their colon."""
-    words = nearest_words(change.label)
+    words = _WITH_DIGITS.sub("0", nearest_words(change.label))  # an id before it may change too
     listed = _LIST.search(change.label) if change.kind == "?words" else None
     if listed is not None:  # some members of a list may stay
         return listed[1]

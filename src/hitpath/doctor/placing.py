@@ -111,7 +111,7 @@ class _Placed:
         near = [
             (abs(char - parted), number)
             for number, char in enumerate(self._char(change.offset) for change in changes)
-            if self._is_near(parted, char)
+            if self._is_near(parted, char) or self._is_left_out(changes[number].offset, parted)
         ]
         if near:
             number = min(near)[1]
@@ -138,6 +138,16 @@ class _Placed:
         if self._prompt.parts[number].form == "glue" or self._rendered.is_one_text:
             return True
         return self._rendered.place(number, self._char_within(number, offset)) is not None
+
+    def _is_left_out(self, offset: int, parted: int) -> bool:
+        """Whether a byte is of JSON that a template leaves out, as the id of a call, and the ids
+        part within what it writes of it."""
+        number = self._number(offset)
+        if self._prompt.parts[number].form != "json" or self._rendered.is_one_text:
+            return False
+        json, span = self._rendered.json_of(number), self._rendered.span(number)
+        is_written = json.holds(self._char_within(number, offset))
+        return not is_written and span is not None and span.start <= parted <= span.end
 
     def _points(self, found: Comparison) -> Iterator[Point]:
         """Every character of a part whose place is asked for below."""
@@ -181,6 +191,8 @@ class _Placed:
         were kept, and that stand side by side there, was kept with them."""
         spans: list[tuple[Span, bool, bool]] = []
         for start, stop in kept:
+            if (ahead := self._ahead(start)) is not None:
+                spans.append((ahead, False, True))
             for number, begin, end in self._edges(start, stop):
                 one, other = self._rendered.place(number, begin), self._rendered.place(number, end)
                 if one is not None and other is not None and other >= one:
@@ -199,6 +211,17 @@ class _Placed:
                 start = span.start
             end, is_whole = max(end, span.end), to_end
         yield self._whole(start, end)
+
+    def _ahead(self, start: int) -> Span | None:
+        """Where a stretch begins with a message, the beginning of its head."""
+        number = self._number(start)
+        parts = self._prompt.parts
+        if not number or parts[number].form != "glue" or start != self._prompt.starts[number]:
+            return None
+        if parts[number].message == parts[number - 1].message:
+            return None
+        begin = self._border(number)
+        return Span(begin, begin)
 
     def _behind(self, stop: int) -> Span | None:
         """Where a stretch ends with a message, what the template writes to its end; and the head of

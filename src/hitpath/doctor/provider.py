@@ -6,6 +6,7 @@ that holds: another model or host, a prefix that we broke, one shorter than the 
 was too old, a breakpoint that nothing readable stands before; else the provider missed.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -48,13 +49,15 @@ _EDGE_TOKENS = 8
 class ProviderView:
     """requests: how many for each reason; tokens: that they might have read more, in the provider's
     tokens; reasons: of each row that reports; not_told: rows without usage or of a model whose
-    provider is not known; unknown: of those that report the models, with how many each."""
+    provider is not known; unknown: of those that report the models, with how many each; lost:
+    tokens of each row that might have been read more."""
 
     requests: dict[Reason, int]
     tokens: dict[Reason, int]
     reasons: dict[int, Reason] = field(repr=False)
     not_told: int = 0
     unknown: dict[str, int] = field(default_factory=dict)
+    lost: dict[int, int] = field(default_factory=dict, repr=False)
 
     @property
     def note(self) -> str | None:
@@ -70,7 +73,8 @@ class ProviderView:
         )
 
     def check(self) -> None:
-        """Every request that tells has one reason."""
+        """Every request that tells has one reason, and all that was lost is some request's."""
+        assert not self.lost or sum(self.lost.values()) == sum(self.tokens.values())
         assert sum(self.requests.values()) == len(self.reasons)
 
 
@@ -82,6 +86,7 @@ def provider_view(
     tokens: Counter[Reason] = Counter()
     not_told = 0
     unknown: Counter[str] = Counter()
+    lost_by_row: dict[int, int] = {}
     for finding in findings:
         usage = _usage(trace, finding.row)
         model = trace.model.of(finding.row)
@@ -92,11 +97,12 @@ def provider_view(
             continue
         reason, lost = _reason(trace, requests, finding, rule, *usage)
         reasons[finding.row] = reason
+        lost_by_row[finding.row] = sum(lost.values())
         tokens.update({reason: 0, **lost})
     if not reasons and not unknown:
         return None
     counts = dict(Counter(reasons.values()))
-    view = ProviderView(counts, dict(tokens), reasons, not_told, dict(unknown))
+    view = ProviderView(counts, dict(tokens), reasons, not_told, dict(unknown), lost_by_row)
     view.check()
     return view
 
@@ -129,9 +135,13 @@ def _reason(
     shared = int(finding.common * prompt / length)
     might = shared if finding.same_session or shared >= rule.least else 0
     kinds = {change.kind for change in finding.comparison.changes}
-    is_other = trace.model.of(row) != trace.model.of(other) or "context_changed" in kinds
-    if is_other or _host(requests, row) != _host(requests, other):
+    is_other = "context_changed" in kinds or _host(requests, row) != _host(requests, other)
+    is_read = read > 0 and might - read <= slack_of(might)
+    if trace.model.of(row) != trace.model.of(other) or (is_other and not is_read):
         return "other_model_or_host", {"other_model_or_host": max(might - read, 0)}
+    kinds.discard("context_changed")
+    if read == 0 and shared < rule.least and not kinds:  # else the slack would hide it
+        return "below_minimum", {"below_minimum": might}
     asked = Asked(prompt, read, might, seconds_apart(trace, row, other))
     marks = marks_of(requests.of(row)), marks_of(requests.of(other))
     reason, lost = _judged(asked, *marks, int(trace.prompt_tokens[other]) / length, rule)
@@ -146,7 +156,7 @@ def _broken(whole: int, read: int, reason: Reason, lost: int) -> tuple[Reason, L
     as any prefix; what stands behind it, the break cost."""
     stable = lost if reason in ("ttl_passed", "provider_missed") else 0
     behind = max(whole - read - stable, 0)
-    if behind <= _slack(whole) and not stable:
+    if behind <= slack_of(whole) and not stable:
         return "read", {}
     found: Lost = {"prefix_broke": behind}
     if stable:
@@ -164,7 +174,7 @@ def _judged(
     """Why no more was read of what a request shares with its relative, and how much more it might
     have been."""
     lost = asked.shared - asked.read
-    if lost <= _slack(asked.shared):
+    if lost <= slack_of(asked.shared):
         return "read", 0
     if asked.shared < rule.least:
         return "below_minimum", lost
@@ -207,24 +217,26 @@ def _by_breakpoints(
         if rule.least <= end <= asked.shared + _EDGE_TOKENS
     }
     lookback = rule.lookback or 0
-    reached = [
-        entry
-        for block, entry in stored.items()
-        if any(0 <= mark.block - block <= lookback for mark in marks)
-    ]
+    asked_at = sorted(mark.block for mark in marks)
+    reached = []
+    for block, entry in stored.items():
+        at = bisect_left(asked_at, block)
+        if at < len(asked_at) and asked_at[at] - block <= lookback:
+            reached.append(entry)
     longest = max((end for end, _ in stored.values()), default=asked.shared)
     if not reached:
         return "breakpoint_missed", longest - asked.read
     best, lifetime_s = max(reached)
-    if best - asked.read > _slack(best):
+    if best - asked.read > slack_of(best):
         is_old = asked.age_s is not None and asked.age_s > lifetime_s
         return ("ttl_passed" if is_old else "provider_missed"), best - asked.read
-    if longest - best > _slack(longest):
+    if longest - best > slack_of(longest):
         return "breakpoint_missed", longest - asked.read
     return "read", 0
 
 
-def _slack(tokens: int) -> int:
+def slack_of(tokens: int) -> int:
+    """Of so many tokens that might be read, how many may be missing from what counts as all."""
     return max(_LEAST_SLACK, int(_SLACK * tokens))
 
 

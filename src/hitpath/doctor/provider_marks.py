@@ -5,6 +5,7 @@ of the body (automatic: on the last block), and `cachePoint` of Bedrock's Conver
 its own whose place is marked (docs.claude.com and AWS, "Prompt caching").
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -29,11 +30,12 @@ def marks_of(request: Request | None) -> tuple[Mark, ...] | None:
     if request is None or not isinstance(body, dict):
         return None
     found: list[Mark] = []
+    ends = _ends(request)
     number = -1
     for number, (path, block) in enumerate(_blocks(body)):
         mark = _mark_of(block)
         if mark is not None:
-            found.append(Mark(number, _end_of(request, path), mark.get("ttl")))
+            found.append(Mark(number, ends.get(path, 0.0), mark.get("ttl")))
     automatic = body.get("cache_control")
     if isinstance(automatic, dict) and number >= 0:
         found.append(Mark(number, 1.0, automatic.get("ttl")))
@@ -80,12 +82,19 @@ def _elements(body: dict[str, Any]) -> Iterator[tuple[str, object]]:
             yield path, None
 
 
-def _end_of(request: Request, path: str) -> float:
-    """Where what stands at a path ends in the rendered prompt, as a share of it."""
+def _ends(request: Request) -> dict[str, float]:
+    """Where what stands at the path of a block ends in the rendered prompt, as a share of it."""
     prompt = request.prompt
-    ends = [
-        prompt.starts[number + 1]
-        for number, part in enumerate(prompt.parts)
-        if part.path == path or part.path.startswith((f"{path}.", f"{path}["))
-    ]
-    return max(ends, default=0) / max(prompt.starts[-1], 1)
+    whole = max(prompt.starts[-1], 1)
+    ends: dict[str, float] = {}
+    for number, part in enumerate(prompt.parts):
+        found = _BLOCK.match(part.path)
+        if found is not None:
+            end = prompt.starts[number + 1] / whole
+            ends[found[1]] = ends[found[0]] = end  # of the list, and of its block
+    return ends
+
+
+_BLOCK = re.compile(
+    r"((?:toolConfig\.)?tools|system|messages\[\d+\]\.content)(?:\[\d+\])?(?![^.\[])"
+)

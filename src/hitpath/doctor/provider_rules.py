@@ -32,8 +32,12 @@ class ProviderRule:
 
 
 def rule_of(model: str | None) -> ProviderRule | None:
-    """The rule of a model's provider, None where the name tells none."""
-    name = (model or "").casefold()
+    """The rule of a model's provider, None where the name tells none: of open weights, which
+    anybody hosts by rules of their own (`openai/gpt-oss-120b`, a distillation), and of a name that
+    is of another host."""
+    *hosts, name = (model or "").casefold().split("/")
+    if _OPEN_WEIGHTS.search(name) or (len(hosts) == 1 and not _HOST.fullmatch(hosts[0])):
+        return None
     if "claude" in name:
         least = next(
             (tokens for part, tokens in ANTHROPIC_MINIMUMS.items() if _is_model(part, name)),
@@ -42,11 +46,27 @@ def rule_of(model: str | None) -> ProviderRule | None:
         return ProviderRule("anthropic", least, 1, 5 * MINUTE_S, BreakpointRule(least).lookback)
     if "gemini" in name:
         return _of_prefixes("gemini", GEMINI_3 if re.search(r"gemini-[3-9]", name) else GEMINI_2_5)
-    if "deepseek" in name:
+    if _DEEPSEEK.match(name) and all(_DEEPSEEK_HOST.fullmatch(host) for host in hosts):
         return _of_prefixes("deepseek", DEEPSEEK_V3)
-    if re.search(r"(?:^|[/-])(?:gpt|o[1-9]|chatgpt|codex)", name):
+    if _OPENAI.search(name):
         return _of_prefixes("openai", OPENAI)
     return None
+
+
+_OPEN_WEIGHTS = re.compile(
+    r"gpt[-_]?(?:oss|j|neo|2)(?![a-z0-9])|gpt[-_]?neox|gpt4all|distill|gguf|awq|gptq|lora|"
+    r"(?<![a-z0-9.])\d{1,3}(?:\.\d)?b(?![a-z0-9])"  # with their number of parameters in the name
+)
+_HOST = re.compile(
+    r"openai|text-completion-openai|azure(?:_ai|_text)?|chatgpt|codex|github(?:_copilot)?|anthropic|"
+    r"bedrock(?:_converse)?|converse|google|gemini|vertex_ai(?:_beta)?|models|deepseek|openrouter|"
+    r"litellm(?:_proxy)?|arn:aws.*"
+)
+_DEEPSEEK = re.compile(r"deepseek-(?:chat|reasoner|coder|v\d|r\d)")
+_DEEPSEEK_HOST = re.compile(r"deepseek|openrouter|litellm(?:_proxy)?")
+_OPENAI = re.compile(
+    r"(?:^|[-_.:])(?:gpt-?[345](?![0-9]?b)|chatgpt|codex)|^(?:ft:)?o[134](?=$|[-_.:@])"
+)
 
 
 def _of_prefixes(name: ProviderName, rule: PrefixRule) -> ProviderRule:

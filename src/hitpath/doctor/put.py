@@ -1,5 +1,6 @@
 """Setting what stands at a place of a row, wherever the format keeps it: in objects and arrays, in
-JSON within a string, in OTLP's lists of keys and values.
+JSON within a string, in OTLP's lists of keys and values. What is JSON stays what it was there: text
+or the value itself.
 """
 
 from collections.abc import Sequence
@@ -14,8 +15,11 @@ def put(value: Any, steps: Sequence[Step], new: Any) -> Any:
     """The value with `new` behind these steps; objects and arrays are changed in place. Raises
     KeyError, IndexError or TypeError where the steps lead nowhere."""
     if not steps:
-        is_text = isinstance(value, str) and not isinstance(new, str)
-        return msgspec.json.encode(new).decode() if is_text else new
+        if isinstance(value, str) and not isinstance(new, str):
+            return msgspec.json.encode(new).decode()
+        if isinstance(value, dict | list) and isinstance(new, str):
+            return msgspec.json.decode(new)
+        return new
     step, rest = steps[0], steps[1:]
     if isinstance(value, str):
         inner = put(msgspec.json.decode(value), steps, new)

@@ -53,6 +53,11 @@ AS_THEY_ARE = frozenset((*OWN_READERS, openai_requests.NAME, baseten.NAME, vllm_
 """Formats in whose rows a request's own paths lead."""
 
 
+def has_structure(format_name: str) -> bool:
+    """Whether rows of a format are requests, or hold them."""
+    return format_name in _READERS
+
+
 def request_of(
     format_name: str,
     text: bytes,

@@ -13,9 +13,8 @@ from hitpath.doctor.prompt import Prompt
 from hitpath.traces import hitpath_jsonl, lmcache_agent, sharegpt
 from hitpath.traces.conversations import is_mark, plain_message
 from hitpath.traces.mapping import Mapping
-from hitpath.traces.request_bodies import Response, replies_of
+from hitpath.traces.request_bodies import WRAPPERS, Response, replies_of
 
-_WRAPPERS = ("body", "request", "params")
 _OWN = ("messages", "input", "prompt")
 _ROLES = {"human": "user", "gpt": "assistant", "chatgpt": "assistant"}
 
@@ -71,7 +70,7 @@ def any_body(row: Row) -> Request | None:
         return None
     raw, body = row.text, value
     if not any(name in value for name in _OWN):
-        name = next((n for n in _WRAPPERS if isinstance(value.get(n), dict)), None)
+        name = next((n for n in WRAPPERS if isinstance(value.get(n), dict)), None)
         if name is None:
             return None
         body, raw = value[name], raw_member(row.text, name)

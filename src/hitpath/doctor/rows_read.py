@@ -6,7 +6,7 @@ import numpy as np
 
 from hitpath.doctor.flat import flat_prompt
 from hitpath.doctor.kept import KeptRows
-from hitpath.doctor.request_rows import AS_THEY_ARE, request_of
+from hitpath.doctor.request_rows import AS_THEY_ARE, has_structure, request_of
 from hitpath.doctor.requests import Request
 from hitpath.traces.table import Symbols, Trace
 
@@ -22,6 +22,16 @@ class Requests:
         self._trace = trace
         self._kept = kept
         self._known: OrderedDict[int, Request] = OrderedDict()
+        self._as_one_text: set[int] = set()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Of how many requests the structure is not known though their format has one."""
+        num = len(self._as_one_text)
+        if not num:
+            return ()
+        what = "1 request is" if num == 1 else f"{num:,} requests are"
+        return (f"{what} looked at as one text: the row is of another shape than its format",)
 
     def symbols(self, row: int) -> Symbols:
         """The prompt as the reader made it."""
@@ -69,4 +79,6 @@ class Requests:
         rendered = self.symbols(row).tobytes()
         if request is not None and request.prompt.rendered == rendered:
             return request
+        if text is not None and has_structure(trace.format):
+            self._as_one_text.add(row)
         return Request(flat_prompt(rendered.decode("utf-8", "replace"), "prompt"))

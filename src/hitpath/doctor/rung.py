@@ -5,7 +5,6 @@ from functools import partial
 
 from hitpath.core import Progress
 from hitpath.doctor.diagnose import Requests
-from hitpath.doctor.forms import Forms
 from hitpath.doctor.kept import KeptRows
 from hitpath.doctor.token_forms import forms_of
 from hitpath.sim.rungs import root_codes
@@ -25,8 +24,4 @@ def canonical_rung(
     forms = forms_of(trace, Requests(trace, kept), tokenizer, progress)
     if isinstance(forms, str):
         return None
-    return partial(_added, forms, forms.match(trace, root_codes(trace, split_models)))
-
-
-def _added(forms: Forms, match: Ints, since: Ints) -> Ints:
-    return forms.covered(match, since)
+    return partial(forms.covered, forms.match(trace, root_codes(trace, split_models)))

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from hitpath.doctor.clock_words import FURTHER
+from hitpath.doctor.time_spans import time_spans
 from hitpath.doctor.volatile_lines import volatile_in
 
 Shape = Literal["clock", "id", "number", "space", "hidden", "word", "mark"]
@@ -19,15 +20,20 @@ Shape = Literal["clock", "id", "number", "space", "hidden", "word", "mark"]
 _HIDDEN = (
     "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f"  # controls that end no line
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
-    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffc\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff"  # Unicode's Default_Ignorable_Code_Point, and marks of annotation
 )
-HIDDEN = re.compile(f"[{_HIDDEN}]")
+_TERMINAL = (
+    r"\x1b(?:\[[0-?]{0,32}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)"
+    r"|[()][0-2A-B]|[=>78cDEHM])"
+)
+"""What colours a terminal's text or moves its cursor: CSI and OSC sequences, sets of characters."""
+HIDDEN = re.compile(f"{_TERMINAL}|[{_HIDDEN}]")
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _LATIN = f"[^\\W{_CJK}]"
 """What a number may not touch: in Chinese, Japanese and Korean no space stands beside it."""
 _GROUPED = r"(?<!\w)\d{1,3}(?: \d{3}(?!\d))+(?:[.,]\d{1,24})?"
-_PLAIN = rf"(?<!{_LATIN})\d+(?:[.,'_\u00a0\u202f\u2019]\d{{1,24}})*"
+_PLAIN = rf"(?<!{_LATIN})\d+(?:[.,'_\u00a0\u2009\u202f\u2019]\d{{1,24}})*"
 _TOKENS = re.compile(
     r"(?P<number>(?<!\w)0x[0-9A-Fa-f]{1,16}(?!\w)"
     rf"|(?:(?:(?<![\w.)\]])[-+\u2212])?(?:{_GROUPED}|{_PLAIN})|(?<![\w.])\.\d{{1,24}})"
@@ -56,7 +62,8 @@ def tokens_of(text: str) -> list[Token]:
     """The whole text in tokens. Hidden characters within one are part of it."""
     if not HIDDEN.search(text):
         return _tokens_of_seen(text)
-    places = [at for at, character in enumerate(text) if not HIDDEN.match(character)]
+    hidden = {at for found in HIDDEN.finditer(text) for at in range(*found.span())}
+    places = [at for at in range(len(text)) if at not in hidden]
     found: list[Token] = []
     at = 0
     for token in _tokens_of_seen(HIDDEN.sub("", text)):
@@ -89,10 +96,17 @@ def _shaped(text: str) -> list[tuple[int, int, Shape]]:
     known: list[tuple[int, int, Shape]] = [
         (one.start, one.stop, _SHAPES[one.kind]) for one in volatile_in(text) if one.kind in _SHAPES
     ]
-    further: list[tuple[int, int, Shape]] = [
-        (*one.span(), "clock") for one in FURTHER.finditer(text)
-    ]
-    return sorted(known + further, key=lambda one: (one[0], -one[1])) if further else known
+    known += [(*one.span(), "clock") for one in FURTHER.finditer(text)]
+    known += [(*span, "clock") for span in time_spans(text)]
+    joined: list[tuple[int, int, Shape]] = []
+    for start, stop, shape in sorted(known, key=lambda one: (one[0], -one[1])):
+        last = joined[-1] if joined else None
+        if last is not None and start < last[1]:
+            if shape == last[2] == "clock" and stop > last[1]:
+                joined[-1] = (last[0], stop, shape)
+        else:
+            joined.append((start, stop, shape))
+    return joined
 
 
 def _add_plain(found: list[Token], text: str, begin: int, end: int) -> None:
@@ -139,7 +153,7 @@ def line_key(line: str) -> str:
 
 
 def _line_key(line: str) -> str:
-    if line.isascii():
+    if line.isascii() and "\x1b" not in line:
         return _ascii_key(line.encode())
     plain = unicodedata.normalize("NFKC", HIDDEN.sub("", line))
     return _RUN.sub("0", " ".join(plain.split()))

@@ -26,6 +26,7 @@ from hitpath.canonical import (
     stable_tools,
 )
 from hitpath.canonical.json_value import ordered_json
+from hitpath.canonical.slots import descriptions_of
 from hitpath.core import InputError
 from hitpath.doctor.arguments import with_arguments
 from hitpath.doctor.image import Image, image_of_json, image_of_string, through
@@ -42,7 +43,6 @@ STEPS: tuple[Step, ...] = (
     "tool_order", "key_order", "white_space", "unicode_form", "clock", "request_id", "counter",
     "attribution", "stamps",
 )  # fmt: skip
-MOVED = ("clock", "request_id", "counter", "attribution", "stamps")
 _MOST_CHARS = 64_000_000
 _LONGEST_VALUE = 4_000
 K = TypeVar("K")
@@ -104,10 +104,6 @@ class Plan:
     spaced: frozenset[str] = frozenset()
     reasoning: bool = False
     reply_ids: bool = False
-
-    def only(self, *steps: Step) -> "Plan":
-        """The same with these steps alone."""
-        return replace(self, steps=frozenset(steps))
 
 
 class NewText(NamedTuple):
@@ -324,7 +320,7 @@ class Steps:
         for at in order:
             part = parts[at]
             moved: list[str] = []
-            value = self._descriptions(values[at], moved)
+            value = self._with_descriptions(values[at], moved)
             new = msgspec.json.encode(value)
             kinds = ["key_order"] if new != part.rendered else []
             images = tuple(image_of_json(part.value, value))
@@ -333,18 +329,16 @@ class Steps:
             made[0] = made[0]._replace(kinds=("tool_order", *made[0].kinds))
         return order, made
 
-    def _descriptions(self, value: Any, moved: list[str], key: str = "", depth: int = 0) -> Any:
+    def _with_descriptions(self, value: Any, moved: list[str]) -> Any:
         """A tool with the texts of its descriptions in their one form."""
-        if depth > 100:
-            return value
-        if isinstance(value, dict):
-            return {k: self._descriptions(v, moved, k, depth + 1) for k, v in value.items()}
-        if isinstance(value, list):
-            return [self._descriptions(v, moved, "", depth + 1) for v in value]
-        if isinstance(value, str) and key == "description":
-            text, _, taken = self.text(value, True, "tools")
+        try:
+            value = ordered_json(value, sort_keys=False).value  # a copy
+        except InputError:
+            return value  # deeper than any canonical form goes
+        for slot in descriptions_of(value, "tools"):
+            text, _, taken = self.text(slot.text, True, "tools")
             moved += taken
-            return text
+            slot.put(text)
         return value
 
 

@@ -6,6 +6,7 @@ here.
 """
 
 import re
+from bisect import bisect_right
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,8 @@ from hitpath.doctor.textdiff import Run
 from hitpath.traces.table import Symbols
 
 _SMALL = 64
+_MOST_WEIGHED = 256
+"""Runs between which is looked at what gave way to what: each against all before it."""
 _PATH = "tokens"
 _SINKS = 8
 """Ids that a window keeps at the beginning, so that attention has somewhere to go."""
@@ -44,7 +47,7 @@ def compare_symbols(
         if removed and not added and _stands_elsewhere(runs, end_there, a):
             removed = 0  # the other side of a move
         if (removed or added) and not is_tail:
-            kind = _kind(there, here, end_there, end_here, removed, added, kept)
+            kind = _kind(there, here, end_here, removed, added, kept)
             if not same_session and (
                 kind not in ("edited_message", "moved_block")
                 or n < _SMALL
@@ -105,6 +108,8 @@ def _increasing(runs: list[Run]) -> list[Run]:
     something gave way to something else between two of them, that speaks against them: a phrase may
     be said again in new text."""
     order = sorted(runs, key=lambda run: run[1])
+    if len(order) > _MOST_WEIGHED:
+        return _longest_chain(order)
     best: list[int] = []
     before: list[int] = []
     for i, (a, b, n) in enumerate(order):
@@ -125,6 +130,33 @@ def _increasing(runs: list[Run]) -> list[Run]:
     while at >= 0:
         chain.append(order[at])
         at = before[at]
+    return chain[::-1]
+
+
+def _longest_chain(order: list[Run]) -> list[Run]:
+    """Of very many runs, in their order here, the chain with most symbols, whatever lies between:
+    a tree of maxima over where runs end there (Fenwick)."""
+    ends = sorted({a + n for a, _, n in order})
+    tree = [(0, -1)] * (len(ends) + 1)  # of each node the most symbols, and the run that ends it
+    before: list[int] = []
+    top = (0, -1)
+    for i, (a, _, n) in enumerate(order):
+        at, best = bisect_right(ends, a), (0, -1)
+        while at:
+            best = max(best, tree[at])
+            at -= at & -at
+        before.append(best[1])
+        here = (best[0] + n, i)
+        top = max(top, here)
+        at = bisect_right(ends, a + n)
+        while at < len(tree):
+            tree[at] = max(tree[at], here)
+            at += at & -at
+    chain: list[Run] = []
+    number = top[1]
+    while number >= 0:
+        chain.append(order[number])
+        number = before[number]
     return chain[::-1]
 
 
@@ -156,7 +188,6 @@ def _cuts_a_text(there: Symbols, start: int, stop: int, decode: Decode | None) -
 def _kind(
     there: Symbols,
     here: Symbols,
-    a: int,
     b: int,
     removed: int,
     added: int,

@@ -10,9 +10,11 @@ from hitpath.doctor.template_dialogues import (
     FIRST_QUESTION,
     LATE_SYSTEM,
     TOOL_NAME,
+    TOOLS_SAY,
     Dialogue,
 )
 from hitpath.doctor.template_lines import Rendered
+from hitpath.doctor.textdiff import common_length
 
 Part = Literal["prompt", "reply"]
 Shape = Literal[
@@ -22,6 +24,7 @@ Shape = Literal[
     "date",
     "tools_moved",
     "system_moved",
+    "thinking_switch",
     "last_message",
     "seam",
 ]
@@ -36,21 +39,27 @@ SENTENCES: dict[Shape, str] = {
     "date": "the template prints the date",
     "tools_moved": "tools move with the last message",
     "system_moved": "a system message is written at another place than its own",
+    "thinking_switch": "what switches thinking stands ahead of the reply, so all of it changes",
     "last_message": "a message is written otherwise while it is the last one",
     "seam": "equal text, but its last tokens merge with what follows",
 }
 _CONTEXT = 48
-_THOUGHT = re.compile(
-    r"<\|?/?(?:seed:|start_)?(?:think|thinking|thought|reasoning|analysis)\|?>", re.I
+_WORD = "(?:think|thinking|thoughts?|reasoning|reflection|analysis)"
+_BEGIN = (
+    rf"(?:<\|?(?:\w+:)?(?:start_|begin_(?:of_)?)?{_WORD}\|?>|◁think▷|\[(?:BEGIN_|START_)?{_WORD}\]"
+    rf"|<\|inner_prefix\|>|<\|channel\|?>{_WORD}(?:<\|message\|>)?)"
 )
-_OPEN = re.compile(r"\s*<\|?(?:seed:|start_)?(?:think|thinking|thought)\|?>\s*\Z", re.I)
+_END = (
+    rf"(?:<\|?/(?:\w+:)?{_WORD}\|?>|<\|end_(?:of_)?{_WORD}\|>|◁/think▷|\[(?:/|END_){_WORD}\]"
+    r"|<\|inner_suffix\|>|<channel\|>)"
+)
+"""How templates mark a thought: in tags, or as Cohere, Kimi, Mistral, Apertus, Gemma do."""
+_THOUGHT = re.compile(rf"\s*(?:{_BEGIN}|{_END})", re.I)
+_OPEN = re.compile(rf"\s*{_BEGIN}\s*\Z", re.I)
+_EMPTY = re.compile(rf"\s*{_BEGIN}?\s*{_END}", re.I)
+_TAG_BEGINS, _TAG_ENDS = "<[◁", ">]▷"
 _LONGEST_TAG = 24
 _WORDS = 12
-_EMPTY = re.compile(
-    r"\s*<(\|?)([\w:]+)\1>\s*</?\1/?\2\1>|\s*</(?:think|thinking)>|"
-    r"\s*<\|start_thinking\|>\s*<\|end_thinking\|>",
-    re.I,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +94,13 @@ class TemplateBreak:
 @dataclass(frozen=True, slots=True)
 class Turn:
     """A turn as rendered: the prompt up to the head of the reply, the same without that head, and
-    closed by the reply (None for the last)."""
+    closed by the reply (None for the last). as_next: the prompt with the next turn's variables,
+    where these are others."""
 
     prompt: Rendered
     without_head: Rendered
     closed: Rendered | None
+    as_next: Rendered | None = None
 
 
 Encode = Callable[[str], Sequence[int]]
@@ -111,7 +122,7 @@ def _of_pair(
     dialogue: Dialogue, number: int, turn: Turn, following: Turn, encode: Encode | None
 ) -> TemplateBreak | None:
     made = _Pair(dialogue, number, turn, following, encode)
-    at = common(turn.prompt.text, following.prompt.text)
+    at = common_length(turn.prompt.text, following.prompt.text)
     if len(dialogue.variables) > 1:  # another head was asked for: only what is before it counts
         at = min(at, len(turn.without_head.text))
         if at == len(turn.without_head.text):
@@ -119,7 +130,7 @@ def _of_pair(
     if at < len(turn.prompt.text):
         return made.broken("prompt", turn.prompt, at)
     if turn.closed is not None:
-        at = common(turn.closed.text, following.prompt.text)
+        at = common_length(turn.closed.text, following.prompt.text)
         is_whole = turn.closed.text.startswith(turn.prompt.text)
         if is_whole and _loses_words(dialogue, number, turn.closed.text[at:]):
             return made.broken("reply", turn.closed, at)
@@ -204,25 +215,35 @@ class _Pair:
         if self.dialogue.days:
             return "date"
         gone = [reason for reason in self.dialogue.reasons if reason in rest]
-        if any(reason not in next_text for reason in gone) or _OPEN.match(old.text, opened):
+        is_lost = any(reason not in next_text for reason in gone)
+        if is_lost or (self.dialogue.reasons and _OPEN.match(old.text, opened)):
             return "reasoning_stripped"
+        if self._is_switch(at):
+            return "thinking_switch"
         if _EMPTY.match(old.text, opened) or _EMPTY.match(next_text, opened):
             return "empty_think_block"
-        if _THOUGHT.match(old.text, opened) and not _THOUGHT.match(next_text, opened):
+        is_thought = _THOUGHT.match(old.text, opened) and not _THOUGHT.match(next_text, opened)
+        if self.dialogue.reasons and is_thought:
             return "reasoning_stripped"
-        if self.dialogue.tools and "Finds books" in rest[:600]:
+        if self.dialogue.tools and TOOLS_SAY in rest[:600]:
             return "tools_moved"
-        if _is_hoisted(next_text):
+        if _is_hoisted(next_text) and not _is_hoisted(old.text):
             return "system_moved"
-        if part == "prompt" and at >= common(old.text, self.turn.without_head.text):
+        if part == "prompt" and at >= common_length(old.text, self.turn.without_head.text):
             return "generation_prompt"
         return "last_message"
+
+    def _is_switch(self, at: int) -> bool:
+        """Whether the same turn with the next one's variables has there what the next one has."""
+        as_next = self.turn.as_next
+        return as_next is not None and common_length(as_next.text, self.following.prompt.text) > at
 
 
 def _tag_begin(text: str, at: int) -> int:
     """Where the tag begins that a character is in: the first one that differs may be within it."""
-    begin = text.rfind("<", max(0, at - _LONGEST_TAG), at)
-    return begin if begin >= 0 and ">" not in text[begin:at] else at
+    begin = max(text.rfind(mark, max(0, at - _LONGEST_TAG), at) for mark in _TAG_BEGINS)
+    is_open = begin >= 0 and not any(mark in text[begin:at] for mark in _TAG_ENDS)
+    return begin if is_open else at
 
 
 def _is_hoisted(text: str) -> bool:
@@ -239,8 +260,8 @@ def _loses_words(dialogue: Dialogue, number: int, rest: str) -> bool:
     return bool(called or (words and words in rest) or (reason and reason in rest))
 
 
-def common(one: Sequence[object] | str, other: Sequence[object] | str) -> int:
-    """How many leading characters or tokens are equal."""
+def common(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many leading tokens are equal."""
     for at, (left, right) in enumerate(zip(one, other, strict=False)):
         if left != right:
             return at

@@ -4,20 +4,22 @@ rewrite what they have already written.
 Every message has words of its own, so that what moved or vanished can be told by its words.
 """
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 SYSTEM = "You keep the catalogue of a small library."
 LATE_SYSTEM = "From now on answer in one short sentence."
 REASONS = ("first I recall the shelves", "then I compare both authors", "last I count the copies")
 TOOL_NAME = "find_book"
+TOOLS_SAY = "Finds books by words of their title."
 TOOLS: tuple[dict[str, Any], ...] = (
     {
         "type": "function",
         "function": {
             "name": TOOL_NAME,
-            "description": "Finds books by words of their title.",
+            "description": TOOLS_SAY,
             "parameters": {
                 "type": "object",
                 "properties": {"title": {"type": "string", "description": "Words of the title."}},
@@ -71,16 +73,33 @@ def dialogues() -> Sequence[Dialogue]:
         Dialogue("chat without system", _chat()[1:]),
         Dialogue("thinking", reasoned, (), (_ON,), _THINK, reasons=REASONS),
         Dialogue("thinking, in the reply's text", inline, (), (_ON,), _THINK, reasons=REASONS),
+        Dialogue("thinking, not sent back", _chat(), (), (_ON,), _THINK),
         Dialogue("thinking off", _chat(), (), (_OFF,), _THINK),
+        Dialogue("thinking off, sent back empty", _chat("empty"), (), (_OFF,), _THINK),
         Dialogue("thinking on and off by turns", _chat(), (), (_ON, _OFF), _THINK),
         Dialogue("tools", with_tools, TOOLS),
         Dialogue("tools, several results", several, TOOLS),
         Dialogue("tools, thinking", _with_tools(1, True), TOOLS, (_ON,), _THINK, reasons=REASONS),
+        Dialogue("tools, thinking, not sent back", with_tools, TOOLS, (_ON,), _THINK),
         Dialogue("tools, thinking off", with_tools, TOOLS, (_OFF,), _THINK),
         Dialogue("system message late", _late_system()),
         Dialogue("empty reply", _with_reply("")),
         Dialogue("another day each turn", _chat(), days=1, needs_words=("strftime_now",)),
     )
+
+
+def with_arguments_as_text(dialogue: Dialogue) -> Dialogue:
+    """The same with the arguments of calls as JSON text, as APIs have them and some templates."""
+    messages = []
+    for message in dialogue.messages:
+        calls = [
+            {**call, "function": {**call["function"], "arguments": json.dumps(arguments)}}
+            for call in message.get("tool_calls", ())
+            for arguments in [call["function"]["arguments"]]
+        ]
+        messages.append({**message, "tool_calls": calls} if calls else message)
+    name = f"{dialogue.mode}, arguments as text"
+    return replace(dialogue, mode=name, messages=tuple(messages))
 
 
 def _said(role: str, content: str | None, **rest: Any) -> dict[str, Any]:
@@ -94,6 +113,8 @@ def _chat(reasons: str = "") -> tuple[dict[str, Any], ...]:
         messages.append(_said("user", question))
         if reasons == "reasoning_content":
             messages.append(_said("assistant", answer, reasoning_content=reason))
+        elif reasons == "empty":  # as servers tell it where the model did not reason
+            messages.append(_said("assistant", answer, reasoning_content=""))
         elif reasons == "inline":
             text = f"<think>\n{reason}\n</think>\n\n{answer}"
             messages.append(_said("assistant", text))

@@ -62,12 +62,10 @@ class LinedTemplate:
         now: datetime | None = None,
         **variables: Any,
     ) -> Rendered:
-        """The prompt's text with its lines. Raises RenderError with what the template said."""
+        """The prompt's text with its lines; arguments of calls that are text stay text. Raises
+        RenderError with what the template said."""
         environment, plain, marked, outer = self._compiled(now)
-        prepared = [
-            chat_template.prepare_message(at, message, self._walks_parts)
-            for at, message in enumerate(messages)
-        ]
+        prepared = [self._prepared(at, message) for at, message in enumerate(messages)]
         given = {
             **self._special_tokens,
             "messages": prepared,
@@ -84,6 +82,12 @@ class LinedTemplate:
             if found.text == text:
                 return found
         return Rendered(text, (), (), self.source)
+
+    def _prepared(self, at: int, message: dict[str, Any]) -> dict[str, Any]:
+        made = dict(chat_template.prepare_message(at, message, self._walks_parts))
+        if "tool_calls" in message:
+            made["tool_calls"] = message["tool_calls"]
+        return made
 
     def _compiled(self, now: datetime | None) -> tuple[Any, Any, Any, Any]:
         if now not in self._forms:

@@ -16,7 +16,7 @@ from typing import Any
 
 from hitpath.core import InputError, SettingError
 from hitpath.doctor.template_breaks import Encode, TemplateBreak, Turn, breaks_of
-from hitpath.doctor.template_dialogues import Dialogue, dialogues
+from hitpath.doctor.template_dialogues import Dialogue, dialogues, with_arguments_as_text
 from hitpath.doctor.template_lines import LinedTemplate
 from hitpath.text import hugging_face
 from hitpath.text.tokenizer import OPTION, RenderError
@@ -97,20 +97,28 @@ def check_template(
 
 
 def _tried(template: LinedTemplate, dialogue: Dialogue) -> tuple[Dialogue, list[Turn]]:
-    """The dialogue and its turns; without its system message where the template wants none.
-    Raises RenderError."""
+    """The dialogue and its turns; with the arguments of calls as text, or without its system
+    message, where the template wants that. Raises RenderError, that of the dialogue as it is."""
     try:
         return dialogue, _rendered(template, dialogue)
     except RenderError:
-        if dialogue.messages[0]["role"] != "system" or dialogue.mode == "chat":
-            raise
-        name = f"{dialogue.mode}, no system message"
-        without = replace(dialogue, mode=name, messages=dialogue.messages[1:])
-        try:
-            return without, _rendered(template, without)
-        except RenderError:
-            pass
+        for other in _other_forms(dialogue):
+            try:
+                return other, _rendered(template, other)
+            except RenderError:
+                continue
         raise
+
+
+def _other_forms(dialogue: Dialogue) -> list[Dialogue]:
+    """What a template may want instead, the nearest first."""
+    forms = [with_arguments_as_text(dialogue)] if dialogue.tools else []
+    if dialogue.messages[0]["role"] == "system" and dialogue.mode != "chat":
+        forms += [
+            replace(one, mode=f"{one.mode}, no system message", messages=one.messages[1:])
+            for one in (dialogue, *forms)
+        ]
+    return forms
 
 
 def _rendered(template: LinedTemplate, dialogue: Dialogue) -> list[Turn]:
@@ -119,15 +127,16 @@ def _rendered(template: LinedTemplate, dialogue: Dialogue) -> list[Turn]:
     last = len(dialogue.messages)
     for number, stop in enumerate(dialogue.turns()):
         now = _FIRST_DAY + timedelta(days=dialogue.days * number)
-        variables = dialogue.variables_of(number)
+        variables, following = dialogue.variables_of(number), dialogue.variables_of(number + 1)
 
-        def render(until: int, head: bool, now: datetime = now, more: Any = variables) -> Any:
+        def render(until: int, head: bool, more: Any = variables, now: datetime = now) -> Any:
             return template.render(
                 dialogue.messages[:until], dialogue.tools, now, add_generation_prompt=head, **more
             )
 
         closed = render(stop + 1, False) if stop < last else None
-        turns.append(Turn(render(stop, True), render(stop, False), closed))
+        as_next = render(stop, True, following) if following != variables else None
+        turns.append(Turn(render(stop, True), render(stop, False), closed, as_next))
     return turns
 
 

@@ -215,6 +215,11 @@ def _starts(lines: list[str]) -> list[int]:
 def _in_tokens(there: str, here: str, there_at: int, at: int) -> list[Hunk]:
     """The same of two stretches, token by token."""
     head = common_length(there, here)
+    if max(len(there), len(here)) > _MOST_CHARS:
+        start, stop = _changed_stretch(there, here, head)
+        if max(len(there), len(here)) - start - stop <= _MOST_CHARS and start + stop:
+            old, new = (text[start : len(text) - stop] for text in (there, here))
+            return _in_tokens(old, new, there_at + start, at + start)
     if max(len(there), len(here)) - head > _MOST_CHARS:
         return [Hunk(there_at + head, there_at + len(there), at + head, at + len(here))]
     one, other = tokens_of(there), tokens_of(here)
@@ -236,6 +241,18 @@ def _in_tokens(there: str, here: str, there_at: int, at: int) -> list[Hunk]:
         found = [Hunk(first.there_start, last.there_stop, first.start, last.stop)]
     joined = _joined(found)
     return [Hunk(h[0] + there_at, h[1] + there_at, h[2] + at, h[3] + at, h.shape) for h in joined]
+
+
+def _changed_stretch(there: str, here: str, head: int) -> tuple[int, int]:
+    """(characters before, behind) what differs between two long texts, but for some around it."""
+    most = min(len(there), len(here)) - head
+    tail = common_length(there[len(there) - most :][::-1], here[len(here) - most :][::-1])
+    return max(0, here.rfind(" ", 0, max(0, head - _WORDS_AROUND)) + 1), max(
+        0, tail - _WORDS_AROUND
+    )
+
+
+_WORDS_AROUND = 240
 
 
 def _hunk(

@@ -8,12 +8,16 @@ from hitpath.doctor.words_of_kinds import THINK, THOUGHT
 
 _THOUGHTS = ("thinking", "reasoning", "redacted_thinking", "signature", "thought")
 _TAGGED = re.compile(
-    r"(?s)\s*(?:<(?P<tag>[A-Za-z][\w:.-]{0,40})(?:\s[^<>]{0,80})?>.*?</(?P=tag)>"
+    r"(?s)\s*(?:<(?!(?i:[\w:-]{0,20}tool_?(?:call|use)|function|invoke))(?P<tag>[^\W\d][\w:.-]{0,40})(?:\s[^<>]{0,80})?>.*?</(?P=tag)>"
     r"|\[(?P<mark>[A-Z_]{2,24})\].*?\[/(?P=mark)\]"
     r"|\u25c1(?P<name>\w{1,24})\u25b7.*?\u25c1/(?P=name)\u25b7"
-    r"|<\|channel\|>\s*(?:analysis|thought|commentary).*?(?:<\|(?:end|return|start)\|>|\Z))\s*"
+    r"|<\|channel\|>\s*(?:analysis|thought|commentary).*?(?:<\|(?:end|return|start)\|>|\Z)"
+    r"|(?i:(?:here (?:is|are) my (?:thought process|thoughts|reasoning(?: steps)?)|"
+    r"\**(?:thoughts?|reasoning|thinking)\**)\s*:.*?(?:(?:\n|\A)\s*(?:here is my (?:final )?"
+    r"(?:response|answer)|\**(?:final )?(?:answer|response)\**)\s*:)))\s*"
 )
-"""What stands in a tag at the beginning of a reply, whatever the tag is called."""
+"""What stands in a tag at the beginning of a reply, whatever the tag is called, or between words
+that announce it and the answer."""
 _BLOCK = re.compile(r"\w+\[\d+\]\.\w+\[\d+\]")
 _MOST_BLOCKS = 8
 
@@ -66,8 +70,8 @@ def spoken(parts: Sequence[Part], role: str) -> str:
 
 def _block_of(part: Part) -> str:
     """The path of the block of content that a part stands in, else its own."""
-    block = part.path.rpartition(".")[0]
-    return block if _BLOCK.fullmatch(block) else part.path
+    block = _BLOCK.match(part.path)
+    return part.path if block is None else block[0]
 
 
 def is_reasoning(part: Part, role: str) -> bool:

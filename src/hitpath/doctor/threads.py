@@ -1,13 +1,21 @@
 """Conversations of a trace that names no sessions: a request goes on where an earlier one's last
 words stand in its history."""
 
+import html
 import re
+import unicodedata
+from collections import Counter
 from itertools import pairwise
 
+import msgspec
+
+from hitpath.doctor.calls import call_ids, calls_of, is_call, is_result, without_ids
 from hitpath.doctor.history import is_composed, is_note, words_said
-from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Part, Prompt
-from hitpath.doctor.shapes import loose_key, overlap, words_of
-from hitpath.doctor.words_of_kinds import CONTINUED, MARKER, SUMMARY, TAG
+from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Prompt
+from hitpath.doctor.shapes import HIDDEN, loose_key, overlap, words_of
+from hitpath.doctor.textdiff import common_length
+from hitpath.doctor.words_of_histories import CONTINUED, SUMMARY
+from hitpath.doctor.words_of_kinds import MARKER, TAG
 
 _LEAST_SAID = 16
 """Characters of a message by which two requests are known to be of one conversation."""
@@ -16,8 +24,6 @@ _FEW, _FIRST = 2, 6
 _ALIKE = 0.5
 _SHORT_QUESTION = 400
 _MOST_KEYS = 1 << 20
-_CALL_IDS = ("tool_call_id", "tool_use_id", "call_id")
-_CALLS = ("tool_use", "function", "tool_call", "function_call", "server_tool_use", "mcp_tool_use")
 Key = tuple[str, int]
 
 
@@ -27,9 +33,9 @@ class Threads:
     def __init__(self) -> None:
         self._ended_with: dict[Key, int] = {}
 
-    def continued_by(self, row: int, prompt: Prompt) -> list[int]:
+    def continued_by(self, prompt: Prompt) -> list[int]:
         """The requests that this one may go on from, the likeliest first: those whose last message
-        stands here last, to the letter or nearly. The request is remembered."""
+        stands here last, to the letter or nearly."""
         if prompt.is_flat or not prompt.messages:
             return []
         said = [
@@ -39,14 +45,21 @@ class Threads:
         ][:_MOST_BACK]
         found: dict[int, None] = {}
         sure = [key for message in said for key in _sure_keys(prompt, message)]
-        for key in [*sure, *(key for message in said for key in _keys(prompt, message))]:
+        for key in [
+            *sure,
+            *(key for message in said for key in _keys(prompt, message)),
+        ]:
             known = self._ended_with.get(key)
             if known is not None and len(found) < _MOST_CANDIDATES:
                 found[known] = None
-        if len(self._ended_with) < _MOST_KEYS:
-            keys = _all_keys(prompt, prompt.messages[-1])
-            self._ended_with.update(dict.fromkeys(keys, row))
         return list(found)
+
+    def remember(self, row: int, prompt: Prompt) -> None:
+        """What a request ended with."""
+        if not prompt.is_flat and prompt.messages and len(self._ended_with) < _MOST_KEYS:
+            last = prompt.messages[-1]
+            keys = [*_all_keys(prompt, last), *_keys_within(prompt, last)]
+            self._ended_with.update(dict.fromkeys(keys, row))
 
 
 def _sure_keys(prompt: Prompt, message: Message) -> list[Key]:
@@ -57,7 +70,27 @@ def _sure_keys(prompt: Prompt, message: Message) -> list[Key]:
         return [("id", hash(i)) for i in ids]
     if not _is_telling(prompt.text_of(message)):
         return []
-    return [("=", message.key), ("words", hash((message.role, prompt.words_of(message))))]
+    return [("=", message.key), _key_of(message, prompt.words_of(message))]
+
+
+def _key_of(message: Message, words: str) -> Key:
+    return "words", hash((message.role, words.strip()))
+
+
+def _keys_within(prompt: Prompt, message: Message) -> list[Key]:
+    """By what the last message of a request is known again where something stood around it for
+    that one call: a stamp, notes, documents. What is left begins or ends with a paragraph."""
+    if message.role == "assistant" or call_ids(prompt, message):
+        return []
+    text = prompt.words_of(message).strip()
+    ends = [found.span() for found in _PARAGRAPH.finditer(text)]
+    within = [text[:begin] for begin, _ in ends[-_MOST_AROUND:]]
+    within += [text[end:] for _, end in ends[-_MOST_AROUND:]]
+    return [_key_of(message, words) for words in within if _is_telling(words)]
+
+
+_PARAGRAPH = re.compile(r"\n\s*\n")
+_MOST_AROUND = 4
 
 
 def _keys(prompt: Prompt, message: Message) -> list[Key]:
@@ -65,7 +98,12 @@ def _keys(prompt: Prompt, message: Message) -> list[Key]:
     text, ids = prompt.text_of(message), call_ids(prompt, message)
     if not _is_telling(text, sum(map(len, ids))):
         return []
-    return [(message.role, without_ids(prompt, message) if ids else loose_of(prompt, message))]
+    return [
+        (
+            message.role,
+            without_ids(prompt, message) if ids else loose_of(prompt, message),
+        )
+    ]
 
 
 def _is_telling(text: str, num_id_chars: int = 0) -> bool:
@@ -73,7 +111,6 @@ def _is_telling(text: str, num_id_chars: int = 0) -> bool:
 
 
 _loose: dict[int, int] = {}
-_ids: dict[int, frozenset[str]] = {}
 
 
 def loose_of(prompt: Prompt, message: Message) -> int:
@@ -89,7 +126,10 @@ def loose_of(prompt: Prompt, message: Message) -> int:
 def _untagged(text: str) -> str:
     """Without what a template puts around a message, for the last one perhaps more."""
     for _ in range(_MOST_TAGS):
-        begin, end = _TAG_BEFORE.match(text), _TAG_BEHIND.search(text, max(0, len(text) - 64))
+        begin, end = (
+            _TAG_BEFORE.match(text),
+            _TAG_BEHIND.search(text, max(0, len(text) - 64)),
+        )
         if begin is None and end is None:
             break
         text = text[begin.end() if begin else 0 : end.start() if end else len(text)]
@@ -99,35 +139,6 @@ def _untagged(text: str) -> str:
 _MOST_TAGS = 3
 _TAG_BEFORE = re.compile(rf"\s*(?:{TAG.pattern}|{MARKER.pattern})")
 _TAG_BEHIND = re.compile(rf"(?:{TAG.pattern}|{MARKER.pattern})\s*\Z")
-
-
-def call_ids(prompt: Prompt, message: Message) -> frozenset[str]:
-    """The ids of the calls of tools that a message makes or answers."""
-    known = _ids.get(message.key)
-    if known is None:
-        if len(_ids) >= _MOST_KEYS:
-            _ids.clear()
-        parts = prompt.parts[message.begin : message.end]
-        known = _ids[message.key] = frozenset(i for part in parts if (i := _call_id(part)))
-    return known
-
-
-def _call_id(part: Part) -> str:
-    if part.path.endswith(_CALL_IDS):
-        return part.text.strip('"')
-    value = part.value
-    if isinstance(value, dict) and (value.get("type") in _CALLS or "function" in value):
-        told = value.get("id") or value.get("call_id")
-        return told if isinstance(told, str) else ""
-    return ""
-
-
-def without_ids(prompt: Prompt, message: Message) -> int:
-    """Equal for messages that are the same to the letter but for the ids of their calls."""
-    text = prompt.text_of(message)
-    for call_id in call_ids(prompt, message):
-        text = text.replace(call_id, "")
-    return hash((message.role, text))
 
 
 def is_one_conversation(there: Prompt, here: Prompt) -> bool:
@@ -140,7 +151,8 @@ def is_one_conversation(there: Prompt, here: Prompt) -> bool:
     if _asks_the_same(there, here) or _goes_on_from_a_summary(there, here):
         return True
     made_anew = _ids_made_anew(there, here)
-    keys = {key for m in said for key in _all_keys(there, m)} - made_anew
+    keys = {key for m in said for key in _all_keys(there, m)}
+    keys = keys.union(_keys_within(there, there.messages[-1])) - made_anew
     known = {key for m in there.messages for key in _all_keys(there, m)} - made_anew
     if not any(
         not keys.isdisjoint(_all_keys(here, m)) and _goes_before(here, number, known)
@@ -170,6 +182,8 @@ def _asks_the_same(there: Prompt, here: Prompt) -> bool:
     if any(old.key != new.key for old, new in zip(olds[:at], news, strict=False)):
         return False
     texts = there.words_of(olds[at]), here.words_of(news[at])
+    if are_the_same_words(*texts):
+        return True
     numbers = [_NUMBER.findall(text) for text in texts]
     is_long = at > 0 and len(texts[0]) >= _SHORT_QUESTION
     if numbers[0] != numbers[1] or not (numbers[0] or is_long):
@@ -183,7 +197,10 @@ def _goes_on_from_a_summary(there: Prompt, here: Prompt) -> bool:
     """Whether the later request says of itself that it goes on from a conversation that was summed
     up, and the earlier one does not."""
     firsts = [
-        next((words_said(p, m) for m in p.messages if m.segment not in (SYSTEM, TOOLS)), "")
+        next(
+            (words_said(p, m) for m in p.messages if m.segment not in (SYSTEM, TOOLS)),
+            "",
+        )
         for p in (there, here)
     ]
     begins = [bool(CONTINUED.search(first[:400])) for first in firsts]
@@ -213,30 +230,63 @@ def _beyond_the_beginning(there: Prompt, here: Prompt) -> tuple[list[Message], l
 def _share(there: Prompt, olds: list[Message], here: Prompt, news: list[Message]) -> bool:
     """Whether one of these messages is one of those: to the letter, or by the id of its call."""
     one = {key for m in olds for key in _sure_keys(there, m)} - _ids_made_anew(there, here)
-    return not one.isdisjoint(key for m in news for key in _sure_keys(here, m))
+    if olds and olds[-1] is there.messages[-1]:
+        one.update(_keys_within(there, olds[-1]))
+    if not one.isdisjoint(key for m in news for key in _sure_keys(here, m)):
+        return True
+    return not _answered(there, olds).isdisjoint(_answered(here, news))
+
+
+def _answered(prompt: Prompt, messages: list[Message]) -> set[tuple[int, int]]:
+    """Calls with what they gave back, but for their ids, which a client may make anew: both are
+    the same in two dialogues hardly ever, where the result says something."""
+    return {
+        (without_ids(prompt, call), without_ids(prompt, result))
+        for call, result in pairwise(messages)
+        if is_call(prompt, call)
+        and is_result(prompt, result)
+        and len(prompt.text_of(result)) >= _LEAST_RESULT
+    }
+
+
+_LEAST_RESULT = 120
 
 
 def _ids_made_anew(there: Prompt, here: Prompt) -> set[Key]:
     """Keys of ids by which the two call different tools, or one with other words: they are numbered
     in each dialogue, or given out again."""
-    one, other = _calls(there), _calls(here)
+    one, other = calls_of(there), calls_of(here)
     return {
         ("id", hash(call))
         for call in one.keys() & other.keys()
-        if one[call][0] != other[call][0]
-        or overlap(words_of(one[call][1]), words_of(other[call][1])) < _NEARLY
+        if one[call][0] != other[call][0] or not _is_given_alike(one[call][1], other[call][1])
     }
 
 
-def _calls(prompt: Prompt) -> dict[str, tuple[str, str]]:
-    """The tool, and with what it is called, by the call's id."""
-    found: dict[str, tuple[str, str]] = {}
-    for part in prompt.parts:
-        if isinstance(part.value, dict) and (call := _call_id(part)):
-            inner = part.value.get("function")
-            told = inner if isinstance(inner, dict) else part.value
-            given = told.get("arguments", told.get("input"))
-            found[call] = str(told.get("name")), str(given)
+def _is_given_alike(one: str, other: str) -> bool:
+    """Whether two calls were given nearly the same: of arguments the values tell, not their names,
+    nor how the JSON is written."""
+    values = [_values_of(text) for text in (one, other)]
+    if all(values):
+        return overlap(values[0], values[1]) >= _NEARLY
+    return overlap(words_of(one), words_of(other)) >= _NEARLY
+
+
+def _values_of(text: str) -> dict[str, int]:
+    """How often each value, a word of a string, stands in JSON; nothing for what is none."""
+    try:
+        waiting = [msgspec.json.decode(text)]
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    found: Counter[str] = Counter()
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        else:
+            found.update(str(value).split())
     return found
 
 
@@ -282,28 +332,85 @@ def are_two_dialogues(there: Prompt, here: Prompt) -> bool:
     olds, news, _ = _beyond_the_beginning(there, here)
     if not olds or not news:
         return False
-    begins = words_said(here, news[0])[:400]  # of one question there is nothing to sum up
-    if CONTINUED.search(begins) or (len(olds) > 1 and SUMMARY.search(begins)):
-        return False
-    if _share(there, olds, here, news):
+    if _share(there, olds, here, news) or _sums_up(there, olds, here, news):
         return False
     first = next(m for m in here.messages if m.segment not in (SYSTEM, TOOLS))
     if first.role in ("assistant", "tool") or is_note(here.text_of(first)):
         return False  # it began otherwise
     other = here.text_of(news[0])
-    words = _plain_words(other)
     for old in olds[:_FIRST]:
-        text = there.text_of(old)
         if old.role != news[0].role:
             continue
-        if text.endswith(other):
-            return False
-        is_one = loose_of(there, old) != loose_of(here, news[0]) or not _are_two_questions(
-            text, other
-        )
-        if is_one and overlap(_plain_words(text), words) >= _ALIKE:
-            return False
+        text = there.text_of(old)
+        if text.endswith(other) or (text in other and len(text) >= _LEAST_SAID):
+            return False  # it lost its beginning, or something was put before or behind it
+        was, now = _behind_instructions(text, other)
+        is_one = loose_of(there, old) != loose_of(here, news[0]) or not _are_two_questions(was, now)
+        if is_one and overlap(_plain_words(was), _plain_words(now)) >= _ALIKE:
+            return not _goes_on_alike(there, olds, here, news)
     return True
+
+
+def _sums_up(there: Prompt, olds: list[Message], here: Prompt, news: list[Message]) -> bool:
+    """Whether the first message stands for those there. A question may have the word too; it is
+    asked in other words than what was said, and what follows a summary is not a whole dialogue
+    that nobody has seen. Of one question there is nothing to sum up."""
+    text = words_said(here, news[0])
+    begins = text[:400]
+    if CONTINUED.search(begins):
+        return True
+    if len(olds) < _FEW or not SUMMARY.search(begins):
+        return False
+    said = words_of("\n".join(there.words_of(m) for m in olds))
+    if len(news) > 1 and news[0].role == "user" and news[1].role == "assistant":
+        answer = words_said(here, news[1])  # which was asked for
+        if len(answer.split()) >= _FEW_WORDS and _tells(answer, said):
+            return True
+    if sum(m.role == "assistant" for m in news) >= _FEW:
+        return False
+    return len(text) > _SHORT_QUESTION or news[0].role != "user" or _tells(text, said)
+
+
+def _tells(text: str, said: dict[str, int]) -> bool:
+    """Whether half of the long words of a text were said."""
+    words = [word for word in words_of(text) if len(word) >= _LONG_WORD]
+    return sum(word in said for word in words) >= _OF_A_SUMMARY * len(words)
+
+
+_LONG_WORD, _OF_A_SUMMARY = 5, 0.5
+
+
+def _goes_on_alike(there: Prompt, olds: list[Message], here: Prompt, news: list[Message]) -> bool:
+    """Whether something behind the first question was said there too, or nearly, or too little
+    was: questions of two dialogues may be alike."""
+    if min(len(olds), len(news)) <= _FEW:
+        return True
+    known = [_said_like(there, m) for m in olds[1:_FIRST]]
+    for message in news[1:_FIRST]:
+        key, words = _said_like(here, message)
+        if any(key == other or (words and overlap(words, said) >= _ALIKE) for other, said in known):
+            return True
+    return False
+
+
+def _said_like(prompt: Prompt, message: Message) -> tuple[int, dict[str, int]]:
+    """A key and the words of a message: of calls, whose JSON is much alike, the key alone tells."""
+    if call_ids(prompt, message):
+        return without_ids(prompt, message), {}
+    return loose_of(prompt, message), _plain_words(prompt.text_of(message))
+
+
+def _behind_instructions(text: str, other: str) -> tuple[str, str]:
+    """What two messages say behind the lines that both begin with, where these are many: of a
+    template without a role for them, instructions stand in the first message."""
+    common = common_length(text, other)
+    begin = text.rfind("\n", 0, common) + 1
+    if begin < _INSTRUCTIONS or min(len(text), len(other)) - begin < _LEAST_SAID:
+        return text, other
+    return text[begin:], other[begin:]
+
+
+_INSTRUCTIONS = 200
 
 
 def _begins_anew(there: Prompt, here: Prompt) -> bool:
@@ -312,9 +419,9 @@ def _begins_anew(there: Prompt, here: Prompt) -> bool:
     if len(news) != 1 or len(olds) < _FEW or here.messages[-1].role != "user":
         return False
     text = here.text_of(news[0])
-    if olds[0].role != "user" or len(text) > _SHORT_QUESTION or SUMMARY.search(text[:200]):
+    if olds[0].role != "user" or len(text) > _SHORT_QUESTION:
         return False
-    if _share(there, olds, here, news):
+    if _share(there, olds, here, news) or _sums_up(there, olds, here, news):
         return False
     texts = there.words_of(olds[0]), here.words_of(news[0])
     return loose_of(there, olds[0]) != loose_of(here, news[0]) or _are_two_questions(*texts)
@@ -322,12 +429,40 @@ def _begins_anew(there: Prompt, here: Prompt) -> bool:
 
 def _are_two_questions(text: str, other: str) -> bool:
     """Whether texts that are the same but for numbers and ids differ in more than one place: one
-    may be a stamp, what was asked is another then."""
+    may be a stamp, what was asked is another then. The same words in another order are one."""
+    if are_the_same_words(text, other) or _share_a_line(text, other):
+        return False
     words, others = text.split(), other.split()
     if len(words) != len(others):
         return False
     differ = [one != two for one, two in zip(words, others, strict=True)]
     return sum(now and not before for before, now in pairwise([False, *differ])) > 1
+
+
+def _share_a_line(text: str, other: str) -> bool:
+    """Whether both begin or end with the same words, a line and more: a block of stamps behind or
+    before it is another each time."""
+    first, last = common_length(text, other), common_length(text[::-1], other[::-1])
+    begins, ends = text[:first].rpartition("\n")[0], text[len(text) - last :].partition("\n")[2]
+    return max(len(begins), len(ends)) >= _LINE
+
+
+_LINE = 40
+
+
+def are_the_same_words(text: str, other: str) -> bool:
+    """Whether texts differ in their form alone: in marks, in the order of members or lines, in how
+    characters are written."""
+    if len(text) < _LEAST_SAID:
+        return False
+    one, two = (
+        _WORD.findall(unicodedata.normalize("NFKC", html.unescape(HIDDEN.sub("", side))))
+        for side in (text, other)
+    )
+    return len(one) >= _FEW and sorted(one) == sorted(two)
+
+
+_WORD = re.compile(r"\w+")
 
 
 def _plain_words(text: str) -> dict[str, int]:

@@ -10,25 +10,41 @@ USER = re.compile(
     r"members?|"
     r"patient|student|pupil|employee|department|team|profile|persona|age|birthday|title|greet|dear|hello|"
     r"speaking (?:with|to)|talking to|assisting|hi|i am|i'm|my name|called|human|person|caller|"
-    r"guest|visitor|learner|player|owner|du hilfst|(?:signed|logged) in(?: as)?|"
+    r"guest|visitor|learner|player|owner|(?:signed|logged) in(?: as)?|"
+    r"(?:you|du|sie|tu|vous|ti|je|voce|você) (?:are )?(?:help|assist|serv|support|hilfst|helfen|"
+    r"unterstützt|aide|assiste|ajuda|aiut|helpt)\w{0,4}|(?:helping|serving|supporting)|ayudas a|"
+    r"ayuda a|ajudas|aiuti|pomagasz|on behalf of|"
     r"working directory|cwd|home|hostname|"
-    r"platform|branch|"
+    r"platform|branch|cust|acct|uid|usr|geo|coordinates?|lat|lon(?:gitude)?|latitude|principal|"
     r"klant|gebruiker|usuário|utente|pengguna|kullanıcı|müşteri|użytkownik|"
+    r"khách hàng|người dùng|nói chuyện với|sở thích|tên|pelanggan|nama|asiakas|nimi|ügyfél|"
+    r"felhasználó|"
+    r"zákazník|uživatel|utilizator|korisnik|kullanıcı adı|ім'я|користувач|клієнт|имя|"
     r"klient|användare|kund|bruger|käyttäjä|пользователь|клиент|用户|客户|ユーザー|顧客|사용자|고객|"
+    r"המשתמש|הלקוח|χρήστης|πελάτης|उपयोगकर्ता|ग्राहक|नाम|ผู้ใช้|ลูกค้า|کاربر|مشتری|"
     r"المستخدم|العميل|interests|hobbies|skills|goals|allerg(?:y|ies)|diet|benutzer|kunde|nutzer|utilisateur|cliente|usuario|memory|memories|likes|currency)(?![a-z])"
 )
 SAMPLE = re.compile(
     r"(?i)(?<![a-z])(?:examples?|samples?|random(?:ly)?|few-?shots?|shots?|tips?|facts?|quotes?|seeds?|"
-    r"nonces?|salt|demos?|demonstrations?|hints?|inspirations?|variants?|variation|joke|trivia|"
+    r"salt|demos?|demonstrations?|hints?|inspirations?|variants?|variation|joke|trivia|"
     r"beispiele?|ejemplos?|exemples?|esemp(?:io|i)|exemplos?|voorbeeld(?:en)?|przykład\w{0,4}|"
     r"örnek\w{0,4}|пример\w{0,2}|示例|例子|例|예시|"
     r"temperature|noise|jitter|dice|roll|lucky|entropy|cache[- ]?bust(?:er)?|padding|icebreaker)"
     r"(?![a-z])"
 )
 REQUEST = re.compile(
-    r"(?i)(?<![a-z])(?:requests?|req|idempotency|trace(?:parent)?|correlation|span|ulid|uuid|guid|nonce|transaction|"
-    r"invocation|execution|completion|run|job|event|message)(?:[\s_-]?ids?)?(?![a-z])"
+    r"(?i)(?<![a-z])(?:requests?|req|rid|idempotency|trace(?:parent)?|correlation|corr|span|ulid|uuid|"
+    r"guid|ksuid|nonce|transaction|txn|invocation|execution|exec|completion|run|job|event|message|msg|"
+    r"sessions?|sess|conversations?|conv|threads?|chat|channel|task|tickets?|call(?=[\s_-]?ids?)|order|agent|node|mesh|"
+    r"interaction|dialogue|dialog|exchange|process|instance|sandbox|container|pod|workflow|reference|"
+    r"ref|case|batch|attempt|anfrage|sitzung|gespräch|vorgang|auftrag|lauf|kennung|vorgangsnummer|"
+    r"aktenzeichen|requête|séance|exécution|demande|solicitud|sesión|conversación|petición|"
+    r"ejecución|solicitação|requisição|sessão|conversa|execução|richiesta|sessione|conversazione|"
+    r"verzoek|sessie|gesprek|zapytani[ea]|sesja|rozmowa|istek|oturum|konuşma|запроса?|сесси[яи]|"
+    r"диалога?|задач[аи])(?:[\s_-]?(?:ids?|no|nr|num(?:ber)?|nummer|key|ref|handle))?(?![a-z])"
+    r"|请求|會話|会话|对话|對話|任务|任務|工单|工單|リクエスト|セッション|会話|ジョブ|요청|세션|대화|작업"
 )
+"""Whose id says nothing of a user: one request, or what it is a part of."""
 COUNTED = re.compile(
     r"(?i)(?:#|no\.|№|\bnr\b|\bn[°º]|\b(?:answer|reply|question|réponse|respuesta|risposta|antwort|"
     r"anfrage|frage|nachricht|mensaje|versuch|tentative|intento|schritt|étape|paso|runde)\b|(?<![a-z])(?:turns?|steps?|counts?|counter|iterations?|attempts?|"
@@ -36,29 +52,9 @@ COUNTED = re.compile(
     r"left|budget|spent|so far|total|queries|query|version|revision|rev|build|epoch|tick|nth|visit|"
     r"conversation|session|exchange|interaction|elapsed|uptime|loop|cycle|poll)(?![a-z]))"
 )
-SUMMARY = re.compile(
-    r"(?i)(?:summar(?:y|ised|ized|ise|ize)|compact(?:ed|ion)|condensed|recap|"
-    r"(?:conversation|discussion|chat|session|messages|turns|history|happened|said|done|work|"
-    r"progress) so far|"
-    r"earlier (?:conversation|messages|turns)|previous (?:conversation|messages|turns|context)|"
-    r"conversation (?:history|so far)|being continued|zusammenfassung|résumé)"
-)
-CONTINUED = re.compile(
-    r"(?i)(?:session|conversation|chat|dialogue) (?:is|was) (?:being )?continued|"
-    r"(?:summary|recap|digest) of (?:the |our |this |all |what )?(?:\w+ )?(?:conversation|chat|"
-    r"session|dialogue|messages|turns|history|discussion|happened|was said)|(?:conversation|chat|"
-    r"session|previous|earlier|history)[ _-]summary|<(?:summary|conversation_summary|compacted)>|"
-    r"(?:conversation|history|context|messages|turns) (?:\w+ ){0,3}(?:compacted|summari[sz]ed|"
-    r"condensed)"
-)
 TURN = re.compile(
     r"(?i)(?:user|human|customer|client|q|question|frage|pregunta|benutzer|usuario|utilisateur|用户|"
     r"ユーザー|사용자|пользователь|klant)\s*[:：]\s*$"
-)
-CLEARED = re.compile(
-    r"(?i)(?:content|result|output|message|history|tool|text|lines?|chars?|characters|tokens|bytes)?"
-    r"[^\n]{0,40}(?:cleared|truncated|omitted|elided|removed|pruned|trimmed|snipped|redacted|"
-    r"compacted|collapsed|shortened|dropped|hidden|evicted)"
 )
 _THOUGHTS = (
     "(?:(?:seed:)?think|thinking|thoughts?|reasoning(?:_content)?|reflection|scratchpad|"
@@ -97,10 +93,19 @@ WORD_CLOCK = re.compile(
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|q[1-4]|w\d{1,2})"
 )
 CLOCK_LABEL = re.compile(
-    r"(?i)(?:time|date|today|now|clock|timestamp|\bts\b|uptime|as of|generated at|elapsed|epoch|"
-    r"uhrzeit|datum|heure|fecha|hora|weekday|day of|heute|jetzt|aujourd|hoy|hoje|oggi|bugün|tarih|"
-    r"saat|dziś|godz|dato|vandaag|التاريخ|الوقت|الساعة|اليوم|الآن|сегодня|сейчас|дата|время|今天|今日|"
-    r"现在|現在|日期|时间|時間|時刻|日時|오늘|현재|날짜|시간|समय|तारीख|दिनांक|วันที่|เวลา|"
-    r"current (?:hour|day|month|year)|"
-    r"(?<![a-z])(?<!per )(?:hour|minute|month|year)\s?[:=]\s?$)"
+    r"(?i)(?<![a-zà-ÿ])(?:(?:local|wall|server|system|sys|unix|user|client|current|start|end|update|"
+    r"build|boot|session|m|c)?(?:time|date)(?:stamp|time)?|today|now|clock|ts|uptime|monotonic|"
+    r"julian|jd|as of|generated at|elapsed|epoch|weekday|day of|current (?:hour|day|month|year)|"
+    r"(?:orts|server|system|sommer|winter|welt|lokal|uhr)?zeit|datum|heute|jetzt|heure|aujourd|"
+    r"fecha|hora|hoy|hoje|oggi|ora|bugün|tarih|saat|dziś|godz|godzina|dato|vandaag|klo|kello|kl|"
+    r"klokk[ae]n?|klockan|pukul|giờ|óra|dnes|nyt|nu|maintenant|ahora|agora|adesso|teraz)"
+    r"(?![a-zà-ÿ])"
+    r"|(?-i:(?<=[a-z])(?:Time|Date|Now|Timestamp|Clock|Uptime)(?![a-z]))"
+    r"|ώρα|σήμερα|שעה|היום|ساعت|امروز|годин|(?<![а-я])часа?(?![а-я])|сегодня|сейчас|дата|время|"
+    r"التاريخ|الوقت|الساعة|اليوم|الآن|बजे|समय|तारीख|दिनांक|بجے|วันที่|เวลา|"
+    r"今天|今日|现在|現在|日期|时间|時間|時刻|日時|오늘|현재|날짜|시간|"
+    r"(?<![a-z])(?<!per )(?:hour|minute|month|year)\s?[:=]\s?$"
 )
+"""Words of ASCII by themselves: `sentiment` and `known` tell no time."""
+LASTING = re.compile(r"(?i)(?<![a-z])(?:elapsed|uptime|epoch|monotonic|julian|jd|ago)(?![a-z])")
+"""What tells a length of time, or a count since some day: of any size."""

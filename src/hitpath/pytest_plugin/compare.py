@@ -1,8 +1,7 @@
 """Where two built prompts part: strings, token ids, lists of messages, whole request bodies."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, is_dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hitpath.canonical import (
@@ -16,9 +15,20 @@ from hitpath.canonical.json_path import joined
 from hitpath.canonical.tools import tool_name
 
 _CONTEXT = 40
+KEY = re.compile(r"""["'][\w $.-]{1,80}["']\s*:""")
+"""A key of an object as JSON and Python write it."""
+_BETWEEN = re.compile(r"""[\s,;:|"'(){}\[\]]+""")
 _LISTS = ("messages", "input")
 _IN_ORDER = frozenset(["tools", "functions", "response_format", "output_format", "output_config"])
 """Parts of a body that templates print with their keys as they come."""
+_NO_PROMPT = frozenset(
+    ["metadata", "client_metadata", "headers", "extra_headers", "extra_query", "request_id",
+     "trace_id", "idempotency_key", "seed", "safety_identifier", "store", "stream",
+     "stream_options", "timeout"]
+)  # fmt: skip
+"""Fields of a body that no model sees and no cache is chosen by."""
+_NO_TEXT = frozenset(["id", "metadata", "created_at", "createdAt"])
+"""Fields of a message with a role that are its store's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,27 +41,6 @@ class Difference:
     char_offset: int
     first: str
     second: str
-
-
-def plain(value: Any) -> Any:
-    """A result as strings, numbers, lists and dicts. Raises TypeError for what is no prompt."""
-    if isinstance(value, str | int | float | bool) or value is None:
-        return value
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "surrogateescape")
-    for name in ("model_dump", "to_dict", "tolist"):  # pydantic, Anthropic's types, arrays
-        convert = getattr(value, name, None)
-        if callable(convert) and not isinstance(value, type):
-            return plain(convert())
-    if isinstance(value, Mapping):
-        return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
-    if is_dataclass(value) and not isinstance(value, type):
-        return plain(asdict(value))
-    raise TypeError(
-        f"a prompt is text, token ids, messages or a request body, not {type(value).__name__}"
-    )
 
 
 def first_difference(first: Any, second: Any, free_tail: bool = False) -> Difference | None:
@@ -86,7 +75,7 @@ def _of_tokens(first: list[int], second: list[int]) -> Difference | None:
 def _of_bodies(first: dict[str, Any], second: dict[str, Any], free_tail: bool) -> Difference | None:
     """Everything that is no list of messages, then these."""
     lists = [name for name in _LISTS if isinstance(first.get(name), list)]
-    rest = [name for name in (*first, *second) if name not in lists]
+    rest = [name for name in (*first, *second) if name not in lists and name not in _NO_PROMPT]
     order = sorted(dict.fromkeys(rest), key=lambda name: (name not in _IN_ORDER, name))
     for name in order:
         if name not in first or name not in second:
@@ -118,13 +107,20 @@ def _of_messages(
             kind = "truncated_history"
             return Difference(kind, place, 0, _around(_written(message), 0), "(no such message)")
         is_last = at == len(first) - 1
-        found = _of_values(message, second[at], place, False)
+        found = _of_values(_shown(message), _shown(second[at]), place, False)
         if found is None or (is_last and free_tail and _is_tail(message, second, at)):
             continue
         if found.kind == "edited_message" and _is_cut(first[at:], second[at:]):
             return replace(found, kind="truncated_history")
         return found
     return None
+
+
+def _shown(message: Any) -> Any:
+    """A message without what only its store knows it by."""
+    if not isinstance(message, dict) or "role" not in message:
+        return message
+    return {key: value for key, value in message.items() if key not in _NO_TEXT}
 
 
 def _is_cut(first: list[Any], second: list[Any]) -> bool:
@@ -225,39 +221,12 @@ def _kind(first: str, second: str, at: int) -> str:
     if one.value == other.value:
         hidden = any(c.kind == "hidden_characters" for c in (*one.changes, *other.changes))
         return "hidden_characters" if hidden else "white_space"
-    if sorted(first.split()) == sorted(second.split()):
-        return "array_order"
+    if sorted(_BETWEEN.split(first)) == sorted(_BETWEEN.split(second)):
+        are_keys = all(KEY.search(_around(text, at)) for text in (first, second))
+        return "key_order" if are_keys else "array_order"
     if kinds[0] or kinds[1]:
         return str(kinds[0] or kinds[1])
     return "edited_message"
-
-
-_KEY = re.compile(r"""["'][\w $.-]{1,80}["']\s*:""")
-_HEX = re.compile(r"(?:0x)?[0-9a-fA-F-]{6,}$")
-
-
-def kind_in(suspected: str, found: Difference) -> str:
-    """The kind of a difference that its words do not tell, where one thing was changed on purpose:
-    an order of arguments is one of keys where JSON or a dict is written; what another call alone
-    changes is an id where it looks like one."""
-    texts = (found.first, found.second)
-    words = [_word_at_mark(text) for text in texts]
-    if suspected == "array_order":
-        if all(_KEY.search(text) for text in texts):
-            return "key_order"
-        return "edited_message" if all(map(str.isdigit, words)) else suspected
-    if suspected == "random_sample" and all(map(_HEX.match, words)):
-        return suspected if all(map(str.isdigit, words)) else "request_id"
-    return suspected
-
-
-def _word_at_mark(text: str) -> str:
-    """The word around the marked character of an excerpt."""
-    before, _, rest = text.partition("⟦")
-    here, _, behind = rest.partition("⟧")
-    return (
-        re.search(r"[\w-]*$", before)[0] + here + re.match(r"[\w-]*", behind)[0]  # type: ignore[index]
-    )
 
 
 def _around(text: str, at: int) -> str:

@@ -1,10 +1,7 @@
 """Worlds in which a prompt builder is called: each differs from the first in one thing.
 
-The clock is shifted by replacing `datetime.datetime`, `datetime.date` and the functions of `time`
-where they are defined and wherever a loaded module holds them under any name. Not seen: clocks of C
-extensions, values that were read before (at import, as a default argument), `time.monotonic` and
-`time.perf_counter` (event loops live by them). The locale is another one only where one is
-installed.
+Clocks are in clocks.py, users, hosts and folders in places.py. The locale is another one only where
+one is installed.
 """
 
 import datetime
@@ -14,33 +11,47 @@ import random
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
+
+from hitpath.pytest_plugin.clocks import shifted
+from hitpath.pytest_plugin.places import another_folder, another_host, listed_otherwise
 
 _LOCALES = ("de_DE.UTF-8", "fr_FR.UTF-8", "es_ES.UTF-8", "ja_JP.UTF-8", "tr_TR.UTF-8")
 _WITHOUT_LOCALE = "write dates and numbers without the locale (isoformat(), str(), no `n` format)"
+_SORTED_FILES = "sort the files of a folder: sorted(folder.glob(...))"
+_ZONE_FIX = "write times in one zone (datetime.now(UTC)), and in the last message"
+_OWN = "leave it out, or put it into the last message: it is another one on each host"
+_DAY_S = 86_400.0
+SHIFTS_S = (93_787.0, 13 * 3_600.0, 3 * _DAY_S, 5 * _DAY_S, 100 * _DAY_S, 366 * _DAY_S)
+"""A day, two hours, three minutes, seven seconds: every part changes. Then what is made of a part:
+morning or evening, a weekend, a season, a year."""
 _ZONE = "HIT-05:30"  # POSIX: five and a half hours east of UTC, no file needed
-_NOT_OURS = frozenset(["pytest", "_pytest", "pluggy", "hypothesis", "xdist", "hitpath"])
 _SEEDS = range(2, 8)  # a choice of few falls the same way under many a seed
-_SECOND_LATER = ("gmtime", "localtime", "ctime")
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """clock_shift_s: seconds added to every clock. shuffled: dicts and sets of the arguments in
-    another order (arguments.py). fix: where the world itself says what to do. kind: what the one
-    thing that is changed makes of a difference whose words alone do not tell."""
+    """clock_shift_s: seconds added to every clock. seed: of random generators, None for what they
+    are. shuffled: dicts and sets of the arguments in another order (arguments.py). host, folder,
+    listed: see places.py. fix: where the world itself says what to do. kind: what the one thing
+    that is changed makes of a difference whose words alone do not tell; where is_firm, of any.
+    may_fail: what the builder raises there only says that it cannot be checked."""
 
     name: str
     clock_shift_s: float = 0.0
     zone: str | None = None
     locale: str | None = None
-    seed: int = 1
+    seed: int | None = 1
     shuffled: bool = False
+    host: bool = False
+    folder: bool = False
+    listed: bool = False
     fix: str = ""
     kind: str = "edited_message"
+    is_firm: bool = False
+    may_fail: bool = False
 
 
 def other_locale() -> str | None:
@@ -66,14 +77,29 @@ def _written_in_it() -> tuple[str, str]:
     return datetime.date(2026, 5, 3).strftime("%A %d %B %x"), f"{1234567.5:n}"
 
 
-def worlds(clock_shift_s: float, found_locale: str | None) -> list[World]:
+def clock_world(clock_shift_s: float | None) -> World:
+    """None: the first of the shifts that are tried where none was asked for."""
+    shift_s = SHIFTS_S[0] if clock_shift_s is None else clock_shift_s
+    name = f"with the clock shifted by {datetime.timedelta(seconds=shift_s)}"
+    return World(name, clock_shift_s=shift_s, kind="clock")
+
+
+ZONE_WORLD = World("in another time zone", zone=_ZONE, kind="clock", fix=_ZONE_FIX)
+HOST_WORLD = World("for another user, on another host, in another process", host=True, fix=_OWN,
+                   kind="attribution", is_firm=True, may_fail=True)  # fmt: skip
+FOLDER_WORLD = World("in another working, home and temporary folder", folder=True, fix=_OWN,
+                     kind="attribution", is_firm=True, may_fail=True)  # fmt: skip
+
+
+def worlds(clock_shift_s: float | None, found_locale: str | None) -> list[World]:
     """The first is the one to compare with."""
-    shift = datetime.timedelta(seconds=clock_shift_s)
+    shifts = SHIFTS_S if clock_shift_s is None else (clock_shift_s,)
     made = [
         World("the first call"),
         World("called once more", kind="random_sample"),
-        World(f"with the clock shifted by {shift}", clock_shift_s=clock_shift_s, kind="clock"),
-        World("in another time zone", zone=_ZONE, kind="clock"),
+        HOST_WORLD,
+        *map(clock_world, shifts),
+        ZONE_WORLD,
         *(
             World(f"with random seed {seed} instead of 1", seed=seed, kind="random_sample")
             for seed in _SEEDS
@@ -83,7 +109,10 @@ def worlds(clock_shift_s: float, found_locale: str | None) -> list[World]:
             shuffled=True,
             kind="array_order",
         ),
-    ]
+        World("with folders listed in another order", listed=True, fix=_SORTED_FILES,
+              kind="array_order"),
+        FOLDER_WORLD,
+    ]  # fmt: skip
     if found_locale is not None:
         name = f"with the locale {found_locale}"
         made.append(World(name, locale=found_locale, fix=_WITHOUT_LOCALE, kind="number_format"))
@@ -92,17 +121,27 @@ def worlds(clock_shift_s: float, found_locale: str | None) -> list[World]:
 
 @contextmanager
 def inside(world: World) -> Iterator[None]:
-    """All of it, and back again whatever happens."""
-    with _seeded(world.seed), _zone(world.zone), _locale(world.locale):
+    """All of it, and back again whatever happens. Raises CannotEnter."""
+    with ExitStack() as stack:
+        stack.enter_context(_seeded(world.seed))
+        stack.enter_context(_zone(world.zone))
+        stack.enter_context(_locale(world.locale))
+        if world.folder:
+            stack.enter_context(another_folder())
+        if world.host:
+            stack.enter_context(another_host())
+        if world.listed:
+            stack.enter_context(listed_otherwise())
         if world.clock_shift_s:
-            with _shifted(world.clock_shift_s):
-                yield
-        else:
-            yield
+            stack.enter_context(shifted(world.clock_shift_s))
+        yield
 
 
 @contextmanager
-def _seeded(seed: int) -> Iterator[None]:
+def _seeded(seed: int | None) -> Iterator[None]:
+    if seed is None:
+        yield
+        return
     state = random.getstate()
     numpy: Any = sys.modules.get("numpy")
     numpy_state = None if numpy is None else numpy.random.get_state()
@@ -146,127 +185,3 @@ def _locale(name: str | None) -> Iterator[None]:
         yield
     finally:
         locale.setlocale(locale.LC_ALL, before)
-
-
-@contextmanager
-def _shifted(shift_s: float) -> Iterator[None]:
-    """Every holder of a clock gets the shifted one, and its own back."""
-    clocks = _clocks(shift_s)
-    changed: list[tuple[Any, str, Any]] = []
-    try:
-        for module in list(sys.modules.values()):
-            for name, real in _held_clocks(module, clocks):
-                changed.append((module, name, real))
-                setattr(module, name, clocks[id(real)])
-        yield
-    finally:
-        for module, name, real in changed:
-            setattr(module, name, real)
-
-
-def _held_clocks(module: Any, clocks: dict[int, Any]) -> list[tuple[str, Any]]:
-    """(name, clock) of those that a module holds; of the standard library only the two modules
-    that they are defined in."""
-    if not isinstance(module, ModuleType):
-        return []
-    top = module.__name__.partition(".")[0]
-    if top in _NOT_OURS or (top in sys.stdlib_module_names and top not in ("time", "datetime")):
-        return []
-    return [(name, held) for name, held in list(vars(module).items()) if id(held) in clocks]
-
-
-def _clocks(shift_s: float) -> dict[int, Any]:
-    """Shifted stand-ins by the id of the real thing, which is kept alive by its module."""
-    real_time, real_ns = time.time, time.time_ns
-    shift_ns = round(shift_s * 1e9)
-
-    def now() -> float:
-        return real_time() + shift_s
-
-    def now_ns() -> int:
-        return real_ns() + shift_ns
-
-    stand_ins: dict[int, Any] = {id(real_time): now, id(real_ns): now_ns}
-    for name in _SECOND_LATER:
-        real = getattr(time, name)
-        stand_ins[id(real)] = _of_seconds(real, now)
-    for name, place in (("strftime", 1), ("asctime", 0)):
-        real = getattr(time, name)
-        stand_ins[id(real)] = _of_struct(real, place, time.localtime, now)
-    stand_ins[id(datetime.datetime)] = _datetime(datetime.datetime, shift_s)
-    stand_ins[id(datetime.date)] = _date(datetime.date, shift_s)
-    return stand_ins
-
-
-def _of_seconds(real: Any, now: Any) -> Any:
-    def shifted(seconds: float | None = None) -> Any:
-        return real(now() if seconds is None else seconds)
-
-    return shifted
-
-
-def _of_struct(real: Any, place: int, localtime: Any, now: Any) -> Any:
-    def shifted(*args: Any) -> Any:
-        return real(*args, localtime(now())) if len(args) == place else real(*args)
-
-    return shifted
-
-
-class _SameInstances(type):
-    """A class whose instances are those of the real one, its first base."""
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, cls.__mro__[1])
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, cls.__mro__[1])
-
-
-def _datetime(real: Any, shift_s: float) -> Any:
-    shift = datetime.timedelta(seconds=shift_s)
-
-    class Shifted(real, metaclass=_SameInstances):  # type: ignore[misc]
-        """Gives real datetimes, later ones."""
-
-        def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-            return real(*args, **kwargs)
-
-        @classmethod
-        def now(cls, tz: Any = None) -> Any:
-            return real.now(tz) + shift
-
-        @classmethod
-        def utcnow(cls) -> Any:
-            return real.now(datetime.UTC).replace(tzinfo=None) + shift
-
-        @classmethod
-        def today(cls) -> Any:
-            return real.now() + shift
-
-    return _as_named(Shifted, real)
-
-
-def _date(real: Any, shift_s: float) -> Any:
-    later = datetime.datetime
-    shift = datetime.timedelta(seconds=shift_s)
-
-    class Shifted(real, metaclass=_SameInstances):  # type: ignore[misc]
-        """Gives real dates, later ones."""
-
-        def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-            return real(*args, **kwargs)
-
-        @classmethod
-        def today(cls) -> Any:
-            return (later.now() + shift).date()
-
-    return _as_named(Shifted, real)
-
-
-def _as_named(made: Any, real: Any) -> Any:
-    made.__name__, made.__qualname__, made.__module__ = (
-        real.__name__,
-        real.__qualname__,
-        real.__module__,
-    )
-    return made

@@ -11,12 +11,13 @@ from hitpath.accounting.rates import ratio
 from hitpath.core import Setting
 from hitpath.doctor.advice import TITLES, advice_of
 from hitpath.doctor.defects import Defect
-from hitpath.doctor.diagnosis import Diagnosis, SharedCause
+from hitpath.doctor.diagnosis import Diagnosis, SharedCause, Worth
 from hitpath.doctor.in_row import path_of, path_steps
 from hitpath.doctor.proof import Proof
 from hitpath.doctor.provider import ProviderView
 from hitpath.doctor.relatives import NONE
 from hitpath.report.doctor_applications import Application, applications_of
+from hitpath.report.doctor_kinds import kinds_of
 from hitpath.report.rows import setting_of
 
 SCHEMA = "hitpath.doctor/1"
@@ -60,13 +61,14 @@ def doctor_document(
         else int(found.costs.diverged.sum()),
         "unattributed_tokens": int(found.costs.unexplained.sum()),
         "defects": [defect_document(found, defect, shown) for defect in found.defects],
+        "kinds": [asdict(row) for row in kinds_of(found)],
         "fixes": [_fix_document(proof) for proof in found.proofs],
         "why_no_proof": found.why_no_proof or None,
         "what_ifs": [asdict(choice) for choice in found.what_ifs],
         "shared_causes": causes_document(found.shared_causes),
         "provider": None if found.provider is None else provider_document(found.provider),
-        "worth": {kind: asdict(worth) for kind, worth in found.worth.items()} or None,
-        "applications": [_application(one, shown) for one in applications_of(found)],
+        **_worth(found),
+        "applications": [_application(one, found, shown) for one in applications_of(found)],
         "notes": list(found.notes_of(content)),
         "num_skipped_rows": trace.skipped.num,
     }
@@ -75,13 +77,24 @@ def doctor_document(
     return document
 
 
-def _application(one: Application, shown: Shown) -> dict[str, Any]:
+def _worth(found: Diagnosis) -> dict[str, Any]:
+    """By kind, and of all."""
+    if found.worth is None:
+        return {"worth": None, "worth_of_all": None}
+    kinds = {kind: asdict(worth) for kind, worth in found.worth.kinds.items()}
+    return {"worth": kinds, "worth_of_all": asdict(found.worth.total)}
+
+
+def _application(one: Application, found: Diagnosis, shown: Shown) -> dict[str, Any]:
+    worth = Worth() if found.worth is None else found.worth.applications[one.number]
     return {
         "application": one.number,
         "name": shown.text(one.name) if one.name else None,
         "num_requests": one.num_requests,
         "prompt_tokens": one.prompt_tokens,
         "tokens_invalidated": one.lost,
+        "gpu_s": worth.gpu_s,
+        "usd": worth.usd,
         "kinds": dict(one.kinds),
     }
 
@@ -184,6 +197,7 @@ def _per_request(found: Diagnosis, shown: Shown) -> list[dict[str, Any]]:
         return path_shown(found.in_row(row, json_path), shown)
 
     rows: list[dict[str, Any]] = []
+    view = found.provider
     for finding in found.findings:
         first, new = finding.first, finding.comparison.new_at
         place: Any = first or new
@@ -198,6 +212,8 @@ def _per_request(found: Diagnosis, shown: Shown) -> list[dict[str, Any]]:
                 "json_path": in_row(finding.row, place.json_path) if place else None,
                 "char_offset": place.char_offset if place else None,
                 "tokens_invalidated": int(found.costs.lost[finding.row]),
+                "provider_reason": view.reasons.get(finding.row) if view else None,
+                "not_read_tokens": view.lost.get(finding.row) if view else None,
                 "others": [
                     {
                         "kind": c.kind,

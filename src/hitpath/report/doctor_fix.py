@@ -41,6 +41,7 @@ from hitpath.traces import (
     otel_genai,
     swe_agent,
 )
+from hitpath.traces.request_bodies import WRAPPERS
 from hitpath.traces.table import Trace
 
 _BODIES = (openai_requests.NAME, hitpath_jsonl.NAME)
@@ -48,9 +49,9 @@ _DOCUMENTS = (
     litellm_logs.NAME, langfuse_export.NAME, helicone_export.NAME, lmcache_agent.NAME, mapped.NAME,
     guidellm.NAME, inference_perf.NAME, swe_agent.NAME, otel_genai.NAME,
 )  # fmt: skip
-_WRAPPERS = ("body", "request", "params")
 _ELEMENT = re.compile(r".*\[\d+\]")
 _HISTORY = "history"
+_CALL = re.compile(r"messages\[\d+\]\.tool_calls\[\d+\]")
 _FUNCTIONS = "llm.request.functions"
 _UNTOLD = (KeyError, IndexError, TypeError, StopIteration, msgspec.MsgspecError)
 
@@ -120,7 +121,7 @@ class _Writer:
         if request is None:
             return self._with_ids(row, whole)
         is_bare = any(name in whole for name in ("messages", "input", "prompt"))
-        name = next((n for n in _WRAPPERS if not is_bare and whole.get(n) == request.body), None)
+        name = next((n for n in WRAPPERS if not is_bare and whole.get(n) == request.body), None)
         self._change(row, request, whole if name is None else whole[name], ())
         return whole
 
@@ -144,7 +145,7 @@ class _Writer:
 
     def _change(self, row: int, request: Request, whole: Any, way: Way) -> None:
         """Put what is new of a request into the row that stands there in a document."""
-        for path, value in self.changes(row, request):
+        for path, value in self._recorded(row, request):
             steps = (*way, *request.in_row.steps(path))
             try:
                 _put(whole, steps, value)
@@ -152,6 +153,20 @@ class _Writer:
                 place = self._found.trace.places[row]
                 cause = "--fix cannot write what stands here"
                 raise InputError(place, request.in_row.path(path), cause) from error
+
+    def _recorded(self, row: int, request: Request) -> Iterator[tuple[str, Any]]:
+        """The changes, by what was recorded: a call of OpenTelemetry's parts is another object than
+        the template's form of it, and only what it says is written."""
+        is_chat = self._found.trace.format == otel_genai.NAME and not self._found.trace.has_text
+        for path, value in self.changes(row, request):
+            if not is_chat or _CALL.fullmatch(path) is None:
+                yield path, value
+                continue
+            message, number = map(int, re.findall(r"\d+", path))
+            told = request.said[message].message["tool_calls"][number]["function"]
+            for name, new in value["function"].items():
+                if new != told.get(name):
+                    yield f"{path}.function.{name}", new
 
     def changes(self, row: int, request: Request) -> Iterator[tuple[str, Any]]:
         """(path in the request, what should stand there)."""

@@ -6,6 +6,7 @@ the replays that prove a fix.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -27,9 +28,10 @@ from hitpath.doctor.relatives import find_families
 from hitpath.doctor.replayed import Replayed
 from hitpath.doctor.resolve import resolve
 from hitpath.doctor.shared_causes import clock_bursts, constant_floors
+from hitpath.doctor.times import seconds_apart
 from hitpath.doctor.token_forms import forms_of
 from hitpath.doctor.what_ifs import replayed_choices
-from hitpath.doctor.worth import worth_of_kinds
+from hitpath.doctor.worth import worth_of
 from hitpath.report.doctor_applications import application_names
 from hitpath.sim.rungs import root_codes
 from hitpath.spine import analyze_trace
@@ -148,7 +150,7 @@ def examine(
     placing = None if tokenizer is None else Placing(tokenizer)
     decode = None if tokenizer is None else tokenizer.decode
     compared = diagnose(trace, subject.kept, families, progress, decode, placing)
-    findings = resolve(compared)
+    findings = resolve(compared, partial(seconds_apart, trace))
     known = forms_of(trace, subject.requests, subject.tokenizer, progress)
     forms, no_forms = (None, known) if isinstance(known, str) else (known, "")
     match = None if forms is None else forms.match(trace, _roots(subject))
@@ -157,7 +159,7 @@ def examine(
         elsewhere = Elsewhere(subject.requests, forms, match, _roots(subject), findings).differences
     costs = cost_of(findings, subject.since, forms, match, elsewhere, subject.isolated)
     defects = gather(findings, costs)
-    worth = worth_of_kinds(trace, findings, costs, subject.since, pricing, prices)
+    worth = worth_of(trace, findings, costs, subject.since, pricing, prices)
     before = replayed(subject.analysis)
     proven, choices, why = _proofs(subject, findings, defects, tokenizer, what_ifs)
     proofs = proven.proofs
@@ -179,8 +181,13 @@ def examine(
         why_not=proven.why_not,
         fixed=proven.fixed,
         what_ifs=tuple(choices),
-        shared_causes=tuple(_shared(subject, costs, defects)),
-        notes=(*_notes(no_forms), *(placing.notes if placing else ()), *proven.notes),
+        shared_causes=tuple(_shared(subject, findings, costs, defects)),
+        notes=(
+            *subject.requests.notes,
+            *_notes(no_forms),
+            *(placing.notes if placing else ()),
+            *proven.notes,
+        ),
         provider=provider_view(trace, subject.requests, findings),
         worth=worth,
         gains=gains_of(defects, proofs),
@@ -223,12 +230,15 @@ def _roots(subject: Subject) -> Ints:
     return root_codes(subject.trace, subject.setting.split_models)
 
 
-def _shared(subject: Subject, costs: Costs, defects: Sequence[Defect]) -> list[SharedCause]:
+def _shared(
+    subject: Subject, findings: Sequence[Finding], costs: Costs, defects: Sequence[Defect]
+) -> list[SharedCause]:
     trace = subject.trace
     reported, hits = trace.reported_hit, subject.analysis.ledger.rungs.model[0]
     missed = costs.lost + np.where(reported >= 0, np.maximum(subject.since - reported, 0), 0)
     reused = np.where(reported >= 0, reported, hits)
-    return [*constant_floors(trace, reused, missed, defects), *clock_bursts(trace, defects)]
+    floors = constant_floors(trace, reused, missed, defects)
+    return [*floors, *clock_bursts(trace, findings, missed, defects)]
 
 
 def _notes(no_forms: str) -> tuple[str, ...]:

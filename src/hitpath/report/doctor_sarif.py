@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from hitpath import __version__
 from hitpath.accounting.rates import ratio
+from hitpath.canonical import find_volatile
 from hitpath.core import printable
 from hitpath.doctor.advice import ADVICE, TITLES, advice_of
 from hitpath.doctor.change import Kind
@@ -27,6 +28,7 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LINE = re.compile(r"^(?P<file>.+?):(?P<line>\d+)(?:\[\d+\])?$")
 _ELEMENT = re.compile(r"(?:(?<=\.json)|(?<=\.gz)|(?<=\.zst))(?: [^ \[\]]*)?\[\d+\]$|\[\d+\]$")
 _EXCERPT = 60
+_NAME_CHARS = 24
 _MUCH, _SOME = 0.1, 0.001
 """Shares of all prompt tokens from which on a defect is an error, a warning."""
 
@@ -59,15 +61,27 @@ def sarif_document(found: Diagnosis, *, content: bool = True) -> dict[str, Any]:
 
 def _results(found: Diagnosis, kinds: Sequence[Kind], shown: Shown) -> Iterator[dict[str, Any]]:
     """Alike ones, of the same kind at the same place of two applications, are told apart by how
-    their instructions begin, and else by their number: two results of one fingerprint are one."""
+    their instructions begin but for what a run stamps there, and else by their number: two results
+    of one fingerprint are one."""
     alike: Counter[str] = Counter()
     for defect in found.defects:
         result = _result(found, defect, kinds.index(defect.kind), shown)
-        name = found.application_names.get(defect.application, "")
+        name = _lasting(found.application_names.get(defect.application, ""))
         own = f"{defect.kind}:{general_path(defect.json_path)}:{defect.segment}:{name}"
         mark = sha256(f"{own}:{alike[own]}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
         alike[own] += 1
         yield {**result, "partialFingerprints": {"defect/v1": mark}}
+
+
+def _lasting(name: str) -> str:
+    """What stays of an application's first words from run to run. Cut, for the name itself is cut
+    where what is stamped in it lets it end."""
+    pieces, at = [], 0
+    for stretch in find_volatile(name):
+        pieces.append(name[at : stretch.start])
+        at = stretch.stop
+    words = "#".join([*pieces, name[at:]])
+    return re.sub(r"\d+", "0", words)[:_NAME_CHARS]
 
 
 def _result(found: Diagnosis, defect: Defect, rule: int, shown: Shown) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The doctor's terminal page: a ranked list that a busy person can act on."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -14,6 +14,7 @@ from hitpath.doctor.diagnosis import Diagnosis
 from hitpath.doctor.provider import SENTENCES, ProviderView
 from hitpath.report.doctor_applications import application_words, applications_of
 from hitpath.report.doctor_document import Shown, cause_sentence, path_shown
+from hitpath.report.doctor_kinds import KindRow, kinds_of
 from hitpath.report.doctor_words import (
     FIXES_NOTE,
     cured_words,
@@ -22,6 +23,7 @@ from hitpath.report.doctor_words import (
     replay_words,
     requests_words,
     seen,
+    worth_table,
 )
 from hitpath.report.pages import titled
 from hitpath.report.terminal_parts import problems
@@ -29,12 +31,16 @@ from hitpath.report.text_parts import count, label, percent, table
 
 _MOST = 12
 _EXCERPT = 40
+_NOTICED_FRAC = 0.01
 
 
 def print_diagnosis(found: Diagnosis, page: Console, content: bool = True) -> None:
     """The whole page."""
     shown = Shown(content)
     page.print(Padding(Group(*_head(found)), (1, 0, 1, 2)))
+    kinds = kinds_of(found)
+    if len(kinds) < len(found.defects):
+        page.print(titled("Defects, by kind", _kinds(kinds)))
     if found.defects:
         page.print(titled("Defects, by what they cost", _list(found, shown)))
     applications = _applications(found, content)
@@ -47,7 +53,7 @@ def print_diagnosis(found: Diagnosis, page: Console, content: bool = True) -> No
     if found.shared_causes:
         lines = [Text(cause_sentence(found, cause, shown)) for cause in found.shared_causes]
         page.print(titled("One cause for many", Group(*lines)))
-    if found.worth:
+    if found.worth is not None:
         page.print(titled("What it cost", _worth(found)))
     if found.provider is not None:
         page.print(
@@ -100,7 +106,7 @@ def _head(found: Diagnosis) -> Iterable[Text]:
             style="bold",
         )
         rung = found.costs.diverged
-        if rung is not None and int(rung.sum()) != lost:
+        if rung is not None and lost - int(rung.sum()) > _NOTICED_FRAC * lost:
             yield Text(
                 f"of them {int(rung.sum()):,} are `diverged` in analyze --canonical; the rest only "
                 "their relative had, elsewhere or behind a difference that no canonical form mends",
@@ -155,6 +161,15 @@ def _defect(found: Diagnosis, defect: Defect, shown: Shown) -> Iterator[Renderab
         yield Text(f"not replayed: {why}", style="dim")
 
 
+def _kinds(rows: Sequence[KindRow]) -> RenderableType:
+    shown = table("kind<", "places", "applications", "requests", "invalidated", "gain of the fix")
+    for row in rows:
+        gain = "–" if row.gain_tokens is None else f"{row.gain_tokens:+,}"
+        shown.add_row(TITLES[row.kind], count(row.num_defects), count(row.num_applications),
+                      count(row.num_requests), count(row.tokens_invalidated), gain)  # fmt: skip
+    return shown
+
+
 def _applications(found: Diagnosis, content: bool) -> RenderableType | None:
     """What each application lost; None where there is one."""
     rows = applications_of(found)
@@ -186,15 +201,10 @@ def _fixes(found: Diagnosis) -> RenderableType:
 
 
 def _worth(found: Diagnosis) -> RenderableType:
-    has_seconds = any(worth.gpu_s is not None for worth in found.worth.values())
-    has_usd = any(worth.usd is not None for worth in found.worth.values())
-    heads = [name for name, has in (("GPU-seconds", has_seconds), ("USD", has_usd)) if has]
-    shown = table("kind<", *heads)
-    for kind, worth in found.worth.items():
-        cells = [] if not has_seconds else ["–" if worth.gpu_s is None else f"{worth.gpu_s:,.3f}"]
-        if has_usd:
-            cells.append("–" if worth.usd is None else f"{worth.usd:,.4f}")
-        shown.add_row(kind.replace("_", " "), *cells)
+    heads, *rows = worth_table(found, _MOST)
+    shown = table(f"{heads[0]}<", *heads[1:])
+    for row in rows:
+        shown.add_row(*row)
     return shown
 
 

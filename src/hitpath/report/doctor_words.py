@@ -5,7 +5,7 @@ import unicodedata
 from hitpath.accounting.rates import ratio
 from hitpath.doctor.change import Kind
 from hitpath.doctor.defects import Defect
-from hitpath.doctor.diagnosis import Diagnosis
+from hitpath.doctor.diagnosis import Diagnosis, Worth
 from hitpath.doctor.proof import Proof
 from hitpath.report.text_parts import percent
 
@@ -109,3 +109,26 @@ def notes_of_choices(found: Diagnosis) -> list[str]:
     if "clock" in choices:
         choices.add("tools")
     return [note for name, note in notes.items() if name in choices]
+
+
+def worth_table(found: Diagnosis, most: int) -> list[tuple[str, ...]]:
+    """Heads, then what was asked for by kind, by application (the `most` dearest) and of all; empty
+    where nothing was."""
+    if found.worth is None:
+        return []
+    total = found.worth.total
+    columns = {"GPU-seconds": total.gpu_s is not None, "USD": total.usd is not None}
+
+    def cells(name: str, one: Worth) -> tuple[str, ...]:
+        told = (f"{one.gpu_s or 0.0:,.3f}", f"{one.usd or 0.0:,.4f}")
+        return (name, *(text for text, has in zip(told, columns.values(), strict=True) if has))
+
+    rows = [cells(kind.replace("_", " "), one) for kind, one in found.worth.kinds.items()]
+    dearest = sorted(
+        found.worth.applications.items(),
+        key=lambda pair: (-(pair[1].usd or pair[1].gpu_s or 0.0), pair[0]),
+    )
+    if len(dearest) > 1:
+        rows += [cells(f"application {number}", one) for number, one in dearest[:most]]
+    heads = ("of", *(name for name, has in columns.items() if has))
+    return [heads, *rows, cells("all", total)]

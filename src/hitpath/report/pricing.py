@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from hitpath.cost.pricing import Pricing
 
 
+_PLAIN_KV_DTYPE = "bf16"
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """The options of `hitpath analyze` about the cost of prefill, as typed."""
@@ -40,6 +43,7 @@ class Asked:
 
 def asked_pricing(asked: Asked) -> "Pricing | None":
     """None where no hardware is named. Raises HitpathError."""
+    check_kv_dtype(asked.model, asked.kv_dtype)
     if asked.hardware is None:
         for option in asked.without_hardware():
             raise SettingError(option, "needs --hardware, to know what prefill costs")
@@ -60,6 +64,12 @@ def asked_pricing(asked: Asked) -> "Pricing | None":
         decode_batch=asked.decode_batch,
         gpu_hour_usd=asked.gpu_hour_usd,
     )
+
+
+def check_kv_dtype(model: str | None, kv_dtype: str) -> None:
+    """Raise SettingError where nothing has the type that is asked for."""
+    if model is None and kv_dtype != _PLAIN_KV_DTYPE:
+        raise SettingError("--kv-dtype", "needs --model, whose KV it is of")
 
 
 def asked_prices(references: Sequence[str]) -> "PriceList | None":

@@ -22,7 +22,7 @@ from hitpath.core import InputError
 from hitpath.text.as_bytes import render_chat, render_message
 from hitpath.traces import open_inputs
 from hitpath.traces.conversations import Message, is_mark, plain_message, plain_tools, rows_of
-from hitpath.traces.request_bodies import Content
+from hitpath.traces.request_bodies import WRAPPERS, Content
 from hitpath.traces.table import Trace
 
 BODIES = "openai-requests"
@@ -35,7 +35,6 @@ _LIFETIMES_S = {
     "1h": 60 * MINUTE_S,
     "12h": 720 * MINUTE_S,
 }
-_WRAPPERS = ("body", "request", "params")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ def _inside(text: bytes) -> bytes:
     fields = _outline.decode(text)
     if "messages" in fields:
         return text
-    inside = [bytes(fields[name]) for name in _WRAPPERS if fields.get(name) is not None]
+    inside = [bytes(fields[name]) for name in WRAPPERS if fields.get(name) is not None]
     return inside[0] if len(inside) == 1 else text
 
 

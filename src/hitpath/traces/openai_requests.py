@@ -21,6 +21,7 @@ from hitpath.traces.decode import RowDecoder
 from hitpath.traces.in_sequence import sequence_for
 from hitpath.traces.prompts import TextPrompts
 from hitpath.traces.request_bodies import (
+    WRAPPERS,
     Content,
     Response,
     Usage,
@@ -36,7 +37,6 @@ from hitpath.traces.table import Symbols, Trace
 
 NAME = "openai-requests"
 
-_WRAPPERS = ("body", "request", "params")
 _OTHERS = {"arrival_s", "id", "traceId", "attributes", "startTime", "start_time", "call_type",
            "trajectory", "trajectory_format", "conversations", "hash_ids"}  # fmt: skip
 """Fields of other formats that hold messages too."""
@@ -117,7 +117,7 @@ def recognises(value: object) -> bool:
     has_id = {"id", "model", "messages"} <= value.keys()  # a body that was given an id
     if value.keys() & (_OTHERS - {"id"} if has_id else _OTHERS):
         return False
-    return has_id or _is_body(value) or any(_is_body(value.get(name)) for name in _WRAPPERS)
+    return has_id or _is_body(value) or any(_is_body(value.get(name)) for name in WRAPPERS)
 
 
 def read(inputs: Sequence[Input], builder: TraceBuilder, options: ReadOptions) -> Trace:
@@ -209,10 +209,10 @@ class _Requests:
             body = self._body.decode(text, place)
             return body, body, ""
         wrapped = self._wrapped.decode(text, place)
-        inside = [name for name in _WRAPPERS if bytes(getattr(wrapped, name)) not in (b"", b"null")]
+        inside = [name for name in WRAPPERS if bytes(getattr(wrapped, name)) not in (b"", b"null")]
         if len(inside) != 1:
             found = " and ".join(inside) or "none"
-            raise InputError(place, "", f"needs one of {', '.join(_WRAPPERS)}; has {found}")
+            raise InputError(place, "", f"needs one of {', '.join(WRAPPERS)}; has {found}")
         try:
             body = self._body.decode(bytes(getattr(wrapped, inside[0])), place)
         except InputError as error:
@@ -230,7 +230,7 @@ def _maybe_wrapped(text: bytes) -> bool:
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return False
     own = {"messages", "input", "prompt"}
-    return not own & fields.keys() and bool(fields.keys() & set(_WRAPPERS))
+    return not own & fields.keys() and bool(fields.keys() & set(WRAPPERS))
 
 
 def _is_chat(body: Body) -> bool:

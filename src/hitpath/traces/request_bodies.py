@@ -23,6 +23,9 @@ from hitpath.traces.prompts import TextPrompts
 from hitpath.traces.rows import Row, Symbols, check_tokens, whole_prompt
 from hitpath.traces.table import Context, model_context
 
+WRAPPERS = ("body", "request", "params")
+"""Names under which a row may hold its body (batch files, gateways' logs)."""
+
 
 class Writes(msgspec.Struct, kw_only=True):
     """Anthropic's tokens written, by time to live."""

@@ -1,9 +1,11 @@
 """The doctor's page: every defect with both texts side by side, what changed marked, and a picture
 of the prompt whose parts are coloured by how stable they are. Opens offline; no script."""
 
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 from hitpath import __version__
 from hitpath.accounting.rates import ratio
@@ -16,6 +18,7 @@ from hitpath.doctor.resolve import general_path
 from hitpath.doctor.textdiff import hunks_of
 from hitpath.report.doctor_applications import application_words, applications_of
 from hitpath.report.doctor_document import Shown, cause_sentence, path_shown
+from hitpath.report.doctor_kinds import kinds_of
 from hitpath.report.doctor_words import (
     FIXES_NOTE,
     cured_words,
@@ -24,6 +27,7 @@ from hitpath.report.doctor_words import (
     replay_words,
     requests_words,
     seen,
+    worth_table,
 )
 from hitpath.report.html.doctor_picture import Box, icicle
 from hitpath.report.text_parts import count, percent
@@ -78,6 +82,7 @@ class DoctorPage:
     provider_note: str
     choices: tuple[tuple[str, ...], ...]
     choices_notes: tuple[str, ...]
+    kinds: tuple[tuple[str, ...], ...]
     applications: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
     command: str
@@ -90,11 +95,28 @@ def doctor_page(found: Diagnosis, requests: Requests, command: str, content: boo
     from jinja2 import Environment, StrictUndefined  # only where a page is asked for
 
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        finalize=_visible,
+    )  # fmt: skip
     source = files(__package__ or "").joinpath("doctor.html.j2").read_text(encoding="utf-8")
     page = _page(found, requests, command, Shown(content))
     return environment.from_string(source).render(page=page).encode("utf-8", "replace")
+
+
+_KEPT = "\n\t\u200d"
+"""Line ends, and what joins the parts of an emoji."""
+
+
+def _visible(value: Any) -> Any:
+    """Text with controls and marks of direction by their code points: raw ones would turn the text
+    around them."""
+    if not isinstance(value, str) or (value.isprintable() and value.isascii()):
+        return value
+    return "".join(
+        c if c in _KEPT or unicodedata.category(c) not in ("Cc", "Cf") else
+        c.encode("unicode_escape").decode()
+        for c in value
+    )  # fmt: skip
 
 
 def _page(found: Diagnosis, requests: Requests, command: str, shown: Shown) -> DoctorPage:
@@ -131,7 +153,8 @@ def _page(found: Diagnosis, requests: Requests, command: str, shown: Shown) -> D
             (c.choice, c.name, percent(c.hit_rate), f"{c.gain_tokens:+,}") for c in found.what_ifs
         ),
         choices_notes=tuple(notes_of_choices(found)),
-        worth=_worth(found),
+        worth=tuple(worth_table(found, _MOST_DEFECTS)),
+        kinds=tuple(_kinds(found)),
         applications=tuple(_applications(found, shown)),
         provider=tuple(_provider(found)),
         provider_note=(found.provider.note or "") if found.provider and shown.content else "",
@@ -142,23 +165,13 @@ def _page(found: Diagnosis, requests: Requests, command: str, shown: Shown) -> D
     )  # fmt: skip
 
 
-def _worth(found: Diagnosis) -> tuple[tuple[str, ...], ...]:
-    """A row of heads, then one a kind; of what was asked for."""
-    worth = found.worth.values()
-    has_seconds = any(one.gpu_s is not None for one in worth)
-    has_usd = any(one.usd is not None for one in worth)
-    if not worth:
-        return ()
-    heads = ("kind", *["GPU-seconds"] * has_seconds, *["USD"] * has_usd)
-    rows = (
-        (
-            kind.replace("_", " "),
-            *["–" if w.gpu_s is None else f"{w.gpu_s:,.3f}"] * has_seconds,
-            *["–" if w.usd is None else f"{w.usd:,.4f}"] * has_usd,
-        )
-        for kind, w in found.worth.items()
-    )
-    return (heads, *rows)
+def _kinds(found: Diagnosis) -> Iterator[tuple[str, ...]]:
+    """Cells of each kind, none where the list is as short."""
+    rows = kinds_of(found)
+    for row in rows if len(rows) < len(found.defects) else ():
+        gain = "–" if row.gain_tokens is None else f"{row.gain_tokens:+,}"
+        yield (TITLES[row.kind], count(row.num_defects), count(row.num_applications),
+               count(row.num_requests), count(row.tokens_invalidated), gain)  # fmt: skip
 
 
 def _applications(found: Diagnosis, shown: Shown) -> Iterator[tuple[str, ...]]:

@@ -15,6 +15,9 @@ def lint_document(linted: Linted) -> dict[str, Any]:
         "num_findings": len(linted.findings),
         "num_new": len(linted.new),
         "num_failures": linted.num_failures,
+        "num_source_files": linted.looked_at.num_source_files,
+        "num_requests": linted.looked_at.num_requests,
+        "num_not_looked_at": linted.looked_at.num_passed_over,
         "findings": [finding_row(one, one.fingerprint in linted.known) for one in linted.findings],
     }
 

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 from hitpath.core import printable
 from hitpath.doctor.lint import Linted
 from hitpath.doctor.lint_record import Finding
+from hitpath.report.lint.text import not_looked_at
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -17,6 +18,10 @@ def junit_xml(linted: Linted, paths: Sequence[str]) -> bytes:
     suite = ElementTree.Element("testsuite", name="hitpath lint", errors="0", skipped="0")
     for one in linted.findings:
         _case(suite, one, one.fingerprint in linted.known)
+    for told in not_looked_at(linted.looked_at):
+        case = ElementTree.SubElement(suite, "testcase", classname="hitpath lint", name="looked at")
+        ElementTree.SubElement(case, "skipped", message=told)
+    suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
     found = {one.path for one in linted.findings}
     for path in paths:
         if path not in found:

@@ -46,7 +46,7 @@ def run_lint(job: LintJob) -> bool:
     places = [*job.outputs(), *([job.baseline] if writes_baseline and job.baseline else [])]
     check_places(places, [Path(path) for path in job.paths if path != "-"])
     with values_hidden(not job.content):
-        findings = lint(job.paths)
+        findings, looked_at = lint(job.paths)
     known: frozenset[str] = frozenset()
     if job.baseline is not None and writes_baseline:
         _write(job.baseline, baseline_text(findings))
@@ -54,7 +54,7 @@ def run_lint(job: LintJob) -> bool:
     elif job.baseline is not None:
         known = read_baseline(job.baseline)
     shown = tuple(findings if job.content else without_content(findings))
-    linted = Linted(shown, known)
+    linted = Linted(shown, known, looked_at)
     if job.json is not None:
         write_json(job.json, lint_document(linted))
     if job.sarif is not None:

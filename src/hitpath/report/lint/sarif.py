@@ -8,6 +8,7 @@ from hitpath import __version__
 from hitpath.core import printable
 from hitpath.doctor.lint import Linted
 from hitpath.doctor.lint_record import RULES, Finding, Rule
+from hitpath.report.lint.text import not_looked_at
 
 VERSION = "2.1.0"
 SCHEMA_URI = (
@@ -28,9 +29,17 @@ def sarif_document(linted: Linted) -> dict[str, Any]:
             }
         },
         "columnKind": "unicodeCodePoints",
+        "invocations": [_invocation(linted)],
         "results": [_result(one, one.fingerprint in linted.known) for one in linted.findings],
     }
     return {"$schema": SCHEMA_URI, "version": VERSION, "runs": [run]}
+
+
+def _invocation(linted: Linted) -> dict[str, Any]:
+    told = [
+        {"level": "warning", "message": {"text": text}} for text in not_looked_at(linted.looked_at)
+    ]
+    return {"executionSuccessful": True, "toolExecutionNotifications": told}
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
@@ -45,9 +54,11 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 
 def _result(one: Finding, is_known: bool) -> dict[str, Any]:
-    region: dict[str, Any] = {"startLine": one.line, "startColumn": one.column}
-    if one.excerpt:
-        region["snippet"] = {"text": printable(one.excerpt)}
+    region: dict[str, Any] = {"startLine": one.line}
+    if one.json_path is None:  # of a request the line is known; the excerpt is of its decoded text
+        region["startColumn"] = one.column
+        if one.excerpt:
+            region["snippet"] = {"text": printable(one.excerpt)}
     location: dict[str, Any] = {
         "physicalLocation": {"artifactLocation": {"uri": _uri(one.path)}, "region": region}
     }
@@ -59,6 +70,7 @@ def _result(one: Finding, is_known: bool) -> dict[str, Any]:
         "numRequests": one.num_requests,
         "ofRequests": one.of_requests,
         "charsBehind": one.chars_behind,
+        "excerpt": printable(one.excerpt) if one.json_path is not None and one.excerpt else None,
     }
     return {
         "ruleId": one.rule.id,

@@ -4,7 +4,7 @@ from rich.text import Text
 
 from hitpath.core import one_line
 from hitpath.doctor.lint import Linted
-from hitpath.doctor.lint_record import Finding
+from hitpath.doctor.lint_record import Finding, LookedAt
 from hitpath.report.text_parts import Page, count, label
 
 
@@ -14,6 +14,8 @@ def print_lint(linted: Linted, baseline_written: str | None, page: Page) -> None
         for line in _lines(one):
             page.print(line, soft_wrap=True)
     page.print(_summary(linted))
+    for told in not_looked_at(linted.looked_at):
+        page.print(Text(told, style="yellow"), soft_wrap=True)
     if baseline_written is not None:
         told = f"{len(linted.findings):,} findings written to {baseline_written}: known from now on"
         page.print(label(told))
@@ -46,6 +48,25 @@ def _counted(number: int, name: str) -> str:
     return f"{number:,} {name}{'' if number == 1 else 's'}"
 
 
+def not_looked_at(looked_at: LookedAt) -> list[str]:
+    """What passed without a look, for silence would look like a pass."""
+    told = []
+    all_of = f"of {_counted(looked_at.num_requests or 0, 'request')}"
+    if looked_at.num_requests == 0:
+        told.append("no request in the input: nothing was looked at")
+    if looked_at.num_one_text:
+        told.append(
+            f"not looked at: {looked_at.num_one_text:,} {all_of}, one text as `prompt`, of which "
+            "nothing says what is instructions; hitpath doctor compares such prompts"
+        )
+    if looked_at.num_without_instructions:
+        told.append(
+            f"not looked at: {looked_at.num_without_instructions:,} {all_of}, without instructions "
+            "or tools; hitpath doctor compares what users said too"
+        )
+    return told
+
+
 def _summary(linted: Linted) -> Text:
     num_notes = len(linted.new) - linted.num_failures
     num_known = len(linted.findings) - len(linted.new)
@@ -54,4 +75,13 @@ def _summary(linted: Linted) -> Text:
         parts.append(_counted(num_notes, "note"))
     if num_known:
         parts.append(f"{num_known:,} known from the baseline")
-    return Text(", ".join(parts), style="bold red" if linted.num_failures else "bold green")
+    looked = [
+        _counted(number, name)
+        for number, name in (
+            (linted.looked_at.num_source_files, "Python file"),
+            (linted.looked_at.num_requests, "request"),
+        )
+        if number is not None
+    ]
+    where = f" in {' and '.join(looked)}" if looked else ""
+    return Text(", ".join(parts) + where, style="bold red" if linted.num_failures else "bold green")
