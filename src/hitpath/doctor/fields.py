@@ -3,7 +3,7 @@ changed within sessions."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hitpath.doctor.change import Change
 from hitpath.doctor.diagnose import Finding
@@ -12,6 +12,10 @@ from hitpath.doctor.words_of_kinds import COUNTED, SAMPLE, USER
 
 _OWN_NAME = re.compile(r"\s[\w.-]+=")
 _SENTENCE_END = re.compile(r"[.!?]\s")
+_HOST = re.compile(
+    r"(?<![\w.])(?:[a-zA-Z][a-zA-Z0-9+]{1,9}://[^\s/]{1,200}"
+    r"|(?:[\w-]{1,60}\.){2,8}[a-z]{2,12}(?=/))"
+)
 _NAMING_WORDS, _HEADING_WORDS = 4, 6
 
 
@@ -33,8 +37,10 @@ def stays_in_session(seen: list[Seen], pairs: Pairs) -> bool:
 
 
 def labelled(words: re.Pattern[str], seen: list[Seen]) -> bool:
-    """By the words right before the value, else by the name that begins its line."""
+    """By the words right before the value, else by the name that begins its line. The name of a
+    host says nothing of what stands behind it (`https://docs.example.com/`)."""
     told = seen[0].told
+    told = replace(told, label=_HOST.sub(" ", told.label), heading=_HOST.sub(" ", told.heading))
     name, colon, _ = told.heading.partition(":")
     name = name if len(name.split()) <= (_HEADING_WORDS if colon else _NAMING_WORDS) else ""
     if _OWN_NAME.fullmatch(field_name(told)):  # of a line with several fields

@@ -151,8 +151,7 @@ def kind_of_gap(gap: Gap, there: Prompt, here: Prompt, same_session: bool) -> Ki
     if gap.is_retold and are_in(olds, news[0]):
         return "edited_message"  # several in a row are one now
     if gap.is_retold:
-        first = common_length(olds[0], news[0]) if old[0].segment in (SYSTEM, TOOLS) else 0
-        return _kind_of_stand_in(news[0][first:].strip(), olds)
+        return _kind_of_stand_in(news[0].strip(), olds)
     if gap.is_tail and (not same_session or not old or not new):
         return "new_content"
     if _calls_left_out(gap, there, here):
