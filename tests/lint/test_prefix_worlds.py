@@ -10,7 +10,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+import types
 import uuid
+import warnings
 from collections.abc import AsyncIterator, Iterator
 from datetime import date, datetime
 from pathlib import Path
@@ -170,6 +172,26 @@ def test_libraries_see_the_true_process() -> None:
         assert tempfile._candidate_tempdir_list()  # calls os of the standard library
         assert pickle.loads(pickle.dumps(os.environ["USER"])) == "hit-path-other"
     assert os.getpid() == true
+
+
+class Deprecated:
+    """As libraries keep names that are to go: whoever asks what it is is warned."""
+
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        warnings.warn("reduce_op is deprecated", FutureWarning, stacklevel=2)
+        return Deprecated
+
+
+def test_nothing_is_asked_of_what_other_modules_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("a_library_with_old_names")
+    module.reduce_op = Deprecated()  # type: ignore[attr-defined]
+    module.now = datetime.now  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    true = datetime.now()
+    with inside(World("", clock_shift_s=90_000)):
+        assert (module.now() - true).total_seconds() > 80_000
+    assert module.now == datetime.now
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def _held(
     found = []
     for name, held in list(vars(module).items()):
         stand_in = stand_ins.get(id(held))
-        if stand_in is None and isinstance(held, BuiltinFunctionType):
+        if stand_in is None and type(held) is BuiltinFunctionType:  # asks nothing of a stranger
             owner = stand_ins.get(id(held.__self__))  # `now = datetime.now`
             stand_in = None if owner is None else getattr(owner, held.__name__, None)
         if stand_in is not None:
