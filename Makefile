@@ -19,7 +19,7 @@ reproduce: $(VENV)/.installed
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -m "not long"
 
-# Peaks of memory, errors of samples, kernels without a cache folder, the commands of a page of the docs: two minutes.
+# Peaks of memory, errors of samples, kernels without a cache folder, large pages, generators of forms: three minutes.
 test-long: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -m long
 

@@ -16,6 +16,8 @@ from hitpath.report.html.tree import MOST_NODES
 from hitpath.report.html.words import TOKENS
 from hitpath.traces.problems import Problem, Skipped
 
+pytestmark = pytest.mark.long
+
 NUM_REQUESTS, NUM_SESSIONS = 50_000, 5_000
 KINDS = ("tenant", "session", "model", "worker", "turn")
 VISIBLE = "[...document.querySelectorAll('[data-key=session] tbody tr')]"

@@ -23,6 +23,8 @@ from doctor_planted.traces import PLANTERS, MixedTrace, make_trace
 from doctor_planted.truth import NONE, planted, truth_of
 from hitpath.traces import read_trace
 
+pytestmark = pytest.mark.long
+
 
 def pairs(trace: MixedTrace) -> list[tuple[Any, Any]]:
     """Each request with its usual relative."""

@@ -6,6 +6,8 @@ from itertools import pairwise
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from doctor_planted.judge import run_doctor, table
 from doctor_planted.judging import Score
 from doctor_planted.plain_diff import first_difference
@@ -18,6 +20,8 @@ from doctor_planted.threads_sessions import make_app, steps_of
 from doctor_planted.threads_traces import make_traces, planted_in
 from doctor_planted.threads_truth import truth_of
 from doctor_planted.threads_words import APPS
+
+pytestmark = pytest.mark.long
 
 SEED = 40714
 DRAWN = 8

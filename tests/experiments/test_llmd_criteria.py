@@ -16,6 +16,8 @@ from llmd_73.measured import read_measured
 from llmd_73.settings import load_experiment
 from llmd_73.simulate import run_all, run_scheduler
 
+pytestmark = pytest.mark.long
+
 SCHEDULERS = ("random", "load", "estimated", "precise")
 
 
