@@ -13,8 +13,8 @@ from doctor.test_dialogues_and_forms import HOUSE, chat, said
 from doctor.test_histories import HEAD, changes, turn
 from doctor.test_planted_kinds import findings_of
 from hitpath.doctor.history import is_cleared, is_note, result_shortened
+from hitpath.doctor.same_words import are_the_same_words
 from hitpath.doctor.thoughts import without_thoughts
-from hitpath.doctor.threads import are_the_same_words
 
 if TYPE_CHECKING:
     from pathlib import Path

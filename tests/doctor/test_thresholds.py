@@ -18,7 +18,7 @@ from hitpath.doctor.leaf import _stand_as_often, leaf_changes
 from hitpath.doctor.number_kinds import number_kind
 from hitpath.doctor.open_groups import Seen, are_drawn_lists, is_sentence, slots_of, units_of
 from hitpath.doctor.prompt import TOOLS
-from hitpath.doctor.resolve import _decide, _goes_on, _is_beside, _touches
+from hitpath.doctor.resolve import _decide, _goes_on, _is_beside, _is_its_number
 from hitpath.doctor.textdiff import hunks_of
 from hitpath.doctor.word_kinds import words_kind
 
@@ -341,8 +341,8 @@ def test_words_beside_a_sample_are_of_it() -> None:
     assert _is_beside(at(9 + 100, "three", "four"), drawn)
     assert not _is_beside(at(9 + 101, "three", "four"), drawn)
     assert not _is_beside(at(9 + 100, "three", "four", "User:"), drawn)
-    assert _touches(at(9 + 2, "1", "2"), drawn)
-    assert not _touches(at(9 + 3, "1", "2"), drawn)
+    assert _is_its_number(at(9 + 2, "1", "2"), drawn)
+    assert not _is_its_number(at(9 + 3, "1", "2"), drawn)
 
 
 def test_a_label_goes_on_by_one_word() -> None:

@@ -17,6 +17,12 @@ from hitpath.doctor.align import _exact, aligned
 from hitpath.doctor.build_prompt import PromptBuilder, Said
 from hitpath.doctor.change import Change, Comparison
 from hitpath.doctor.diagnose import Finding, Requests
+from hitpath.doctor.dialogues import (
+    _behind_instructions,
+    _share_a_line,
+    _sums_up,
+    are_two_dialogues,
+)
 from hitpath.doctor.history import (
     _is_json,
     _is_summary,
@@ -29,19 +35,12 @@ from hitpath.doctor.history import (
     result_shortened,
     shortened,
 )
+from hitpath.doctor.said_in_both import _answered
+from hitpath.doctor.said_keys import _untagged
+from hitpath.doctor.same_words import are_the_same_words
 from hitpath.doctor.sample_lines import SampleLines, sample_lines_of
 from hitpath.doctor.stamps import stamps_of
-from hitpath.doctor.threads import (
-    Threads,
-    _answered,
-    _behind_instructions,
-    _share_a_line,
-    _sums_up,
-    _untagged,
-    are_the_same_words,
-    are_two_dialogues,
-    is_one_conversation,
-)
+from hitpath.doctor.threads import Threads, is_one_conversation
 
 if TYPE_CHECKING:
     from hitpath.doctor.prompt import Prompt
@@ -289,11 +288,12 @@ def test_what_stands_for_a_dialogue(constant: str, text: str, is_summary: bool) 
     assert found == is_summary, constant
 
 
-@pytest.mark.parametrize(("num", "is_known"), [(4, True), (5, False)])
+@pytest.mark.parametrize(("num", "is_known"), [(3, True), (4, False)])
 def test_notes_around_a_question_are_few(num: int, is_known: bool) -> None:
+    """Before and behind it: of all paragraphs the first four and the last four are looked at."""
     threads = Threads()
-    notes = "".join(f"\n\nNote {'abcde'[n]} of the day, which is long." for n in range(num))
-    threads.remember(7, said(("system", A), ("user", f"{Q}{notes}")))
+    notes = [f"Note {'abcde'[n]} of the day, which is long." for n in range(num)]
+    threads.remember(7, said(("system", A), ("user", "\n\n".join([*notes, Q, *notes]))))
     assert (threads.continued_by(said(("system", A), ("user", Q), *turns(1))) == [7]) == is_known
 
 
@@ -303,9 +303,11 @@ def test_tags_around_a_message_are_few() -> None:
 
 
 def test_a_message_is_known_where_it_is_long_enough() -> None:
-    prompt = said(("user", "m" * 16), ("user", "m" * 15))
-    assert _exact(prompt, prompt.messages[0], 0) == (prompt.messages[0].key, 0)
-    assert _exact(prompt, prompt.messages[1], 1) == (1, 1)
+    prompt = said(("user", "m" * 16), ("user", "m" * 15), ("user", ""), ("user", "m"))
+    assert _exact(prompt, 0, 7) == (prompt.messages[0].key, 0)
+    assert _exact(prompt, 1, 7)[1] == 2  # with the one before it
+    assert _exact(prompt, 2, 7) == (7, 1)
+    assert _exact(prompt, 3, 7) == (7, 1)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ usual: those of the planters themselves. kept_back: written after the rules, and
 field: after real applications; shown, so that rules can be mended by them.
 unseen: written beside them, measured before anybody saw them, and shown since.
 real: after the prompt builders of public applications; a third was measured before it was shown.
+fresh: after code, documents and threads of further ones; a half was measured before it was shown.
 """
 
 from collections.abc import Mapping
@@ -15,6 +16,8 @@ from doctor_planted import (
     base_words,
     field_forms,
     field_words,
+    fresh_set,
+    fresh_words,
     kept_back,
     real_forms,
     real_words,
@@ -64,6 +67,14 @@ SETS = {
         "real",
         real_forms.FORMS,
         real_words,
+        ("flat_gemma", "flat_roles", "flat_headers", "flat_phi", "flat_hashes"),
+        FIELD_PLACES,
+        FIELD_BODIES,
+    ),
+    "fresh": FormSet(
+        "fresh",
+        fresh_set.FORMS,
+        fresh_words,
         ("flat_gemma", "flat_roles", "flat_headers", "flat_phi", "flat_hashes"),
         FIELD_PLACES,
         FIELD_BODIES,

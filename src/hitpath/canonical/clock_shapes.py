@@ -58,6 +58,20 @@ _WEEKDAYS = _words("""
       pazar niedziela zondag söndag søndag неділя neděle
 """)
 MONTH_WORDS = frozenset(_MONTHS)
+
+
+def _numbered() -> dict[str, int]:
+    """Each name with its number: those of a month stand together, the short English one first."""
+    numbers: dict[str, int] = {}
+    number = 0
+    for word in _MONTHS:
+        number += word in _ENGLISH
+        numbers[word] = number
+    return numbers
+
+
+_ENGLISH = frozenset(_words("jan feb mar apr may jun jul aug sep oct nov dec"))
+MONTH_NUMBERS = _numbered()
 WEEKDAY_WORDS = frozenset(_WEEKDAYS)
 
 
@@ -97,7 +111,8 @@ _BETWEEN = (
     r"(?:[T_ ]|[,;][ ]?|[ ]?[|·@–—-][ ]?|,?[ ](?:at|um|à|a[ ]las|às|alle|alle[ ]ore|kl\.?|в|"
     r"saat|o|om|klo|godz\.?|о|pukul|ora)[ ])"
 )
-_AT_START = r"(?<![A-Za-z0-9_.:/-])"
+_AT_START = r"(?:(?<![A-Za-z0-9_.:/-])|(?<=[^\W\d_]:))"
+"""A label may stand before it without a space: `Today:2026-03-09`."""
 _THEN = rf"(?:{_BETWEEN}{_CLOCK}|T(?P<hour4>[01]\d|2[0-3])(?![\d:]))?"
 _NUMBERED = rf"{_DAY}(?P<sep>[-/]|\.[ ]?){_DAY}(?P=sep){_YEAR}"
 _NAMED_DAY_LAST = rf"{_MONTH}[ ]{{1,2}}{_DAY}(?:st|nd|rd|th)?(?:,?[ ]{_YEAR})?"
@@ -160,11 +175,15 @@ WHOLE_WEEKDAY = re.compile(rf"(?:{'|'.join(w for w in _WEEKDAYS if len(w) > 5)})
 def clock_at(text: str, start: int, word: str) -> re.Match[str] | None:
     """The longest clock that begins with this word or run of digits of the text, in small letters;
     None for none."""
+    is_labelled = False
     if word[0].isdigit():
-        if _NOT_AT_START.match(text, start - 1) if start else None:
+        is_labelled = start > 1 and text[start - 1] == ":" and text[start - 2].isalpha()
+        if start and not is_labelled and _NOT_AT_START.match(text, start - 1):
             return None
         by_length = word.isascii()  # other digits are none to parts of the shapes
         shapes = _at_digit(text, start + len(word), len(word)) if by_length else AT_DIGIT
+        if is_labelled and not _TIME_LABEL.search(text[max(0, start - _LONGEST_LABEL) : start]):
+            shapes = tuple(shape for shape in shapes if shape in _DATES)  # `main.py:10:15`
     elif word in WEEKDAY_WORDS:
         shapes = (*AT_WEEKDAY, WHOLE_WEEKDAY)
     elif word in MONTH_WORDS and _THEN_DIGIT.match(text, start + len(word)):
@@ -174,11 +193,18 @@ def clock_at(text: str, start: int, word: str) -> re.Match[str] | None:
     longest: re.Match[str] | None = None
     for shape in shapes:
         found = shape.match(text, start)
+        if found is not None and is_labelled and _GOES_ON.match(text, found.end()):
+            continue  # `Run:2026-03-09-7d5c8d`
         if found is not None and found.end() > (start if longest is None else longest.end()):
             longest = found
     return longest
 
 
+_DATES, _GOES_ON = AT_DIGIT[:6], re.compile(r"[\w/-]")
+_TIME_LABEL = re.compile(
+    r"(?i)(?:time|now|date|clock|stamp|zeit|jetzt|uhr|heure|hora|ora|today|heute|время|时间|時間|時刻|시간):$"
+)
+_LONGEST_LABEL = 12
 _NOT_AT_START = re.compile(r"[A-Za-z0-9_.:/-]")
 _THEN_DIGIT = re.compile(r"\.?[ ]{1,2}\d")
 _HALVES = frozenset("aApP")

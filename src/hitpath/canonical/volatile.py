@@ -113,7 +113,8 @@ def _goes_before(one: Volatile, other: Volatile) -> bool:
 def _attributions(text: str) -> Iterator[Volatile]:
     until = 0
     for begin in lines.LINE_STARTS.finditer(text):
-        found = lines.LINE.match(text, begin.start())
+        at = begin.start()
+        found = lines.LINE.match(text, at) or lines.CLIENT.match(text, at)
         if found:
             until = found.end()
             yield Volatile("attribution", found.start(), until, True)

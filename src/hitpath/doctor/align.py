@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from hitpath.doctor.calls import call_ids, is_result, without_ids
+from hitpath.doctor.completion_marks import completion_of
 from hitpath.doctor.history import goes_on_in, is_note, shortened, words_said
 from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Prompt
+from hitpath.doctor.said_keys import loose_of
 from hitpath.doctor.shapes import overlap, words_of
 from hitpath.doctor.stand_ins import stands_for_more
-from hitpath.doctor.textdiff import equal_runs
+from hitpath.doctor.textdiff import Run, equal_runs
 from hitpath.doctor.thoughts import spoken
-from hitpath.doctor.threads import loose_of
 from hitpath.doctor.words_of_histories import CONTINUED, SUMMARY
 
 _ALIKE = 0.5
@@ -64,19 +65,31 @@ class _Aligning:
     def pairs(self, same_session: bool) -> list[Pair]:
         same = self._same
         old, new = self._there.messages[same:], self._here.messages[same:]
-        one = [_exact(self._there, message, -1 - n) for n, message in enumerate(old)]
-        other = [_exact(self._here, message, n) for n, message in enumerate(new)]
+        one = [_exact(self._there, n, -1 - n) for n in range(same, same + len(old))]
+        other = [_exact(self._here, n, n) for n in range(same, same + len(new))]
         found: list[Pair] = []
         last_a = last_b = 0
-        for a, b, n in [*equal_runs(one, other), (len(old), len(new), 0)]:
+        runs = [*equal_runs(one, other), (len(old), len(new), 0)]
+        for a, b, n in _grown(runs, [m.key for m in old], [m.key for m in new]):
             found += self._nearly(same + last_a, same + a, same + last_b, same + b)
             found += [Pair(same + a + k, same + b + k) for k in range(n)]
             last_a, last_b = a + n, b + n
         if not same_session:
-            return self._instructions_only(found)
+            return self._with_completion(self._instructions_only(found))
         if self._is_continued():
             found = [p for p in found if self._is_kept(p)]
-        return self._without_questions(self._without_retold(found))
+        return self._with_completion(self._without_questions(self._without_retold(found)))
+
+    def _with_completion(self, pairs: list[Pair]) -> list[Pair]:
+        """With what was said, where it is one message on both sides and a code completion: one
+        document, however little of it is left in the window."""
+        if self._last in pairs:
+            return pairs
+        for prompt in (self._there, self._here):
+            said = [m for m in prompt.messages if m.segment not in _STABLE]
+            if len(said) != 1 or completion_of(prompt.text_of(said[0])) is None:
+                return pairs
+        return [*pairs, self._last]
 
     def _without_retold(self, pairs: list[Pair]) -> list[Pair]:
         """Without messages that sum up what others said: again, or others that are gone now."""
@@ -286,10 +299,30 @@ def _call_before(prompt: Prompt, number: int) -> int:
     return at
 
 
-def _exact(prompt: Prompt, message: Message, number: int) -> tuple[int, int]:
-    """Equal for messages that are the same and long enough to tell: `done` is said often."""
-    is_telling = len(prompt.text_of(message)) >= _TELLING_CHARS
-    return (message.key, 0) if is_telling else (number, 1)
+def _grown(runs: list[Run], one: Sequence[int], other: Sequence[int]) -> list[Run]:
+    """Runs with what is the same right before them, however short it is."""
+    grown: list[Run] = []
+    end_a = end_b = 0
+    for begin_a, begin_b, n in runs:
+        a, b = begin_a, begin_b
+        while a > end_a and b > end_b and one[a - 1] == other[b - 1]:
+            a, b = a - 1, b - 1
+        end_a, end_b = begin_a + n, begin_b + n
+        grown.append((a, b, end_a - a))
+    return grown
+
+
+def _exact(prompt: Prompt, number: int, other: int) -> tuple[int, int]:
+    """Equal for messages that are the same and long enough to tell, short ones with the one before
+    them; `other` for all else: `done` is said often."""
+    message = prompt.messages[number]
+    size = len(prompt.text_of(message))
+    if size >= _TELLING_CHARS:
+        return message.key, 0
+    before = prompt.messages[number - 1] if number else message
+    if size + len(prompt.text_of(before)) < _TELLING_CHARS or before.segment in _STABLE:
+        return other, 1
+    return hash((before.key, message.key)), 2
 
 
 def _said(prompt: Prompt, number: int, other: int) -> tuple[str, int]:

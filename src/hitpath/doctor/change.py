@@ -20,10 +20,10 @@ OPEN: tuple[Kind, ...] = ("?id", "?number", "?words")
 class Change:
     """Bytes [start, stop) of the rendered prompt stand where the relative has others (or none:
     start = stop). char_offset: characters from the beginning of the string at json_path, or of its
-    text where it is no string. there, here: what gave way to what, shortened. label: the words
-    before it in its line, numbers masked; heading: how that line begins. detail: what a person must
-    know besides. at: the byte of the first character that differs, -1 for `start`; there_path: of a
-    subtree, where it stands in the relative."""
+    text where it is no string. there, here: what gave way to what, shortened. label, behind: the
+    words before it and behind it in its line, numbers masked; heading: how that line begins.
+    detail: what a person must know besides. at: the byte of the first character that differs, -1
+    for `start`; there_path: of a subtree, where it stands in the relative."""
 
     kind: Kind
     json_path: str
@@ -38,6 +38,7 @@ class Change:
     heading: str = ""
     at: int = -1
     there_path: str = ""
+    behind: str = ""
 
     @property
     def offset(self) -> int:

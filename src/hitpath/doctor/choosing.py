@@ -1,15 +1,16 @@
 """Which earlier request is compared: that of the chunks (relatives.py), unless what the requests
 say shows another.
 
-In a trace without sessions a request goes on from the one whose last message stands in its history;
-in a session that holds several dialogues, or whose prompts are new for the most part, too. An id
-that each request has for itself names no session. A window that moved on within tokens leaves few
-chunks. Two requests that share rules of their house only are of two applications, even of one
-session.
+In a trace without sessions a request goes on from the one with which it begins to the letter,
+unless another one's last words stand further on in it; else from the one whose last message stands
+in its history; in a session that holds several dialogues, or whose prompts are new for the most
+part, too. An id that each request has for itself names no session. A window that moved on within
+tokens leaves few chunks. Two requests that share rules of their house only are of two applications,
+even of one session; so are two agents that work at one history.
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -19,21 +20,20 @@ from hitpath.core import ABSENT
 from hitpath.doctor._kernels import common_symbols
 from hitpath.doctor.applications import (
     are_told_otherwise,
+    are_two_agents,
     is_one_application,
     key_of_instructions,
     shares_words,
 )
-from hitpath.doctor.prompt import Prompt
+from hitpath.doctor.beginnings import Beginnings
+from hitpath.doctor.dialogues import are_two_dialogues
+from hitpath.doctor.prompt import SYSTEM, Prompt
 from hitpath.doctor.relatives import NONE, Families
 from hitpath.doctor.requests import Request
 from hitpath.doctor.rows_read import Requests
+from hitpath.doctor.said_in_both import share_a_message
 from hitpath.doctor.symbols import shared_symbols
-from hitpath.doctor.threads import (
-    Threads,
-    are_two_dialogues,
-    is_one_conversation,
-    share_a_message,
-)
+from hitpath.doctor.threads import Threads, is_one_conversation
 from hitpath.traces.table import Trace
 
 _LEAST_MOVED = 24
@@ -56,13 +56,36 @@ class Chosen(NamedTuple):
 
 
 @dataclass(slots=True)
+class Told:
+    """What requests have said: their last words, and all of it."""
+
+    threads: Threads = field(default_factory=Threads)
+    beginnings: Beginnings = field(default_factory=Beginnings)
+
+    def remember(self, row: int, request: Request) -> None:
+        """What a request said."""
+        self.threads.remember(row, request.prompt)
+        self.beginnings.remember(row, request)
+
+    def before(self, here: Prompt) -> Iterator[tuple[int, bool]]:
+        """The requests that one may go on from, the likeliest first, and whether it begins with
+        all of that one: before the longest such only those whose last words stand behind it."""
+        begun = self.beginnings.longest(here)
+        if begun is not None:
+            later = self.threads.continued_by(here, begun.num_messages)
+            yield from ((row, False) for row in later)
+            yield begun.row, True
+        yield from ((row, False) for row in self.threads.continued_by(here))
+
+
+@dataclass(slots=True)
 class Session:
     """What is known of a session that the trace names. last: its latest requests; unread: those
     whose last words nobody has asked for yet."""
 
     last: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_BACK))
     unread: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_UNREAD))
-    threads: Threads = field(default_factory=Threads)
+    told: Told = field(default_factory=Told)
 
 
 class Choosing:
@@ -72,7 +95,7 @@ class Choosing:
         self._trace = trace
         self._requests = requests
         self._families = families
-        self._threads = Threads()
+        self._told = Told()
         self._sessions: dict[str, Session] = {}
         self._thread: dict[int, int] = {}
         self._told_alike: dict[int, int] = {}
@@ -95,17 +118,17 @@ class Choosing:
         """The request of which this one tells the last words, else by chunks."""
         here = self._requests.of(row)
         if here is not None:
-            found = self._first_told(row, here, self._threads.continued_by(here.prompt))
-            self._threads.remember(row, here.prompt)
+            found = self._first_told(row, here, self._told)
+            self._told.remember(row, here)
             if found is not None:
                 return found
         return self._by_chunks(row, None)
 
-    def _first_told(self, row: int, here: Request, candidates: Iterable[int]) -> Chosen | None:
-        """The first of these that this one goes on from."""
-        for earlier in candidates:
+    def _first_told(self, row: int, here: Request, told: Told) -> Chosen | None:
+        """The first of those before that this one goes on from."""
+        for earlier, is_whole in told.before(here.prompt):
             there = self._requests.of(earlier)
-            if there is not None and is_one_conversation(there.prompt, here.prompt):
+            if there is not None and (is_whole or _goes_on_from(there.prompt, here.prompt)):
                 self._thread[row] = self._thread.setdefault(earlier, earlier)
                 return Chosen(self._nearer(row, earlier), True, True)
         return None
@@ -129,9 +152,12 @@ class Choosing:
         if here is None:
             return chosen
         there = self._chat(chosen.row) if chosen.in_session else None
+        before = self._told_in(session)
         if there is not None and _are_surely_one(there.prompt, here.prompt):
-            return chosen
-        told = self._first_told(row, here, self._told_in(session, here))
+            begun = before.beginnings.longest(here.prompt)
+            if begun is None or _begin_alike(there.prompt, here.prompt, begun.num_messages):
+                return chosen
+        told = self._first_told(row, here, before)
         if told is not None or chosen.in_session:
             return told or chosen
         for earlier in reversed(session.last):
@@ -142,14 +168,14 @@ class Choosing:
                 return Chosen(earlier, True)
         return chosen
 
-    def _told_in(self, session: Session, here: Request) -> list[int]:
-        """The requests of a session that this one may go on from."""
+    def _told_in(self, session: Session) -> Told:
+        """What the requests of a session have said."""
         for earlier in session.unread:
             there = self._requests.of(earlier)
             if there is not None:
-                session.threads.remember(earlier, there.prompt)
+                session.told.remember(earlier, there)
         session.unread.clear()
-        return session.threads.continued_by(here.prompt)
+        return session.told
 
     def _goes_on(self, row: int, other: int) -> bool:
         """Whether a prompt begins with nearly all of its relative's."""
@@ -203,6 +229,8 @@ class Choosing:
         one, two = self._chat(other), self._chat(row)
         if one is None or two is None:
             return is_near or in_session
+        if are_two_agents(one.prompt, two.prompt):
+            return False
         if in_session and share_a_message(one.prompt, two.prompt):
             return True
         if are_told_otherwise(one.prompt, two.prompt):
@@ -211,7 +239,7 @@ class Choosing:
         is_surely = is_nearest and self._families.common[row] >= _SURELY_ONE
         if is_surely and (is_near or in_session):
             return True
-        if is_one_application(one.prompt, two.prompt):
+        if is_one_application(one.prompt, two.prompt, is_near or in_session):
             return True
         return (is_near or in_session) and shares_words(one.prompt, two.prompt)
 
@@ -221,9 +249,23 @@ class Choosing:
         return None if request is None or request.prompt.is_flat else request
 
 
+def _goes_on_from(there: Prompt, here: Prompt) -> bool:
+    """Whether the later request tells what the earlier one said, and is one of the same agent."""
+    return is_one_conversation(there, here) and not are_two_agents(there, here)
+
+
+def _begin_alike(there: Prompt, here: Prompt, num_messages: int) -> bool:
+    """Whether what was said in the first messages here was said there first, whatever the
+    instructions are."""
+    said = [m.key for m in here.messages[:num_messages] if m.segment != SYSTEM]
+    return [m.key for m in there.messages if m.segment != SYSTEM][: len(said)] == said
+
+
 def _are_surely_one(there: Prompt, here: Prompt) -> bool:
     """Whether something that was said stands in both, and not as in two dialogues that begin with
-    the same examples."""
+    the same examples, nor in those of two agents."""
+    if are_two_agents(there, here):
+        return False
     return share_a_message(there, here) and not are_two_dialogues(there, here)
 
 

@@ -4,6 +4,7 @@ between the parts, beside a label; and counts of seconds or ticks since some yea
 import re
 from collections.abc import Iterator
 
+from hitpath.canonical.clock_shapes import MONTH_WORDS
 from hitpath.doctor.time_spans import time_spans
 from hitpath.doctor.volatile_lines import volatile_in
 from hitpath.doctor.words_of_kinds import CLOCK_LABEL, LASTING, USER, WORD_CLOCK
@@ -111,7 +112,11 @@ def is_labelled(line_before: str, sides: list[str]) -> bool:
         is_last = bool(_BEHIND_LABEL.fullmatch(label, found[-1].end()))
         is_sized = bool(LASTING.search(label)) or all(map(_may_tell_time, sides))
         return is_last and is_sized and not USER.search(label)
-    return all(WORD_CLOCK.fullmatch(side) or is_clock(side) for side in sides if side)
+    return all(
+        WORD_CLOCK.fullmatch(side) or is_clock(side) or side.casefold() in MONTH_WORDS
+        for side in sides
+        if side
+    )
 
 
 _BEHIND_LABEL = re.compile(

@@ -7,66 +7,73 @@ an application only the instructions and tools should.
 
 from bisect import bisect_right
 from dataclasses import replace
-from itertools import accumulate
 
 import numpy as np
 
 from hitpath.canonical.tail import HEADER
 from hitpath.doctor.align import Pair, aligned
+from hitpath.doctor.borders import without_borders
+from hitpath.doctor.calls import is_result
 from hitpath.doctor.change import Change, Comparison, NewAt
-from hitpath.doctor.compare_message import (
-    first_difference,
-    first_part,
-    first_path,
-    message_changes,
-)
+from hitpath.doctor.compare_message import first_difference, first_path, message_changes
+from hitpath.doctor.compare_thoughts import first_part
 from hitpath.doctor.compare_tools import Place, compare_tools, json_changes
 from hitpath.doctor.flat import as_one_text
-from hitpath.doctor.flat_compare import cut_of_flat, shift_of
+from hitpath.doctor.flat_compare import cut_of_flat
 from hitpath.doctor.heads import are_prefilled, as_head
-from hitpath.doctor.history import Gap, is_note, kind_of_gap, kind_of_note
+from hitpath.doctor.history import Gap, goes_on_in, is_note, kind_of_gap, kind_of_note
 from hitpath.doctor.prompt import NO_MESSAGE, SYSTEM, TOOLS, Message, Prompt
+from hitpath.doctor.same_words import is_another_order
 from hitpath.doctor.stand_ins import as_of_a_summary, as_standing_in
 from hitpath.doctor.symbols import common_of
 from hitpath.doctor.textdiff import common_length
+from hitpath.doctor.windows import window_moved_on
 from hitpath.doctor.words_of_kinds import MARKER, TAG, THINK
 
 Stretch = tuple[int, int]
-_LEAST_LOST, _LEAST_KNOWN = 200, 40
-"""Characters that a window loses at least (what is shorter was taken out); by which the end of a
-text is known."""
+_LEAST_KNOWN = 40
+"""Characters by which the end of a text is known."""
 _MOST_CHANGES = 1_000
 """Of one request: it has little in common with its relative then."""
 _NO_EDITS = ("clock", "request_id", "counter", "attribution", "white_space", "hidden_characters",
              "unicode_form", "number_format", "moved_block", "array_order", "key_order", "?id",
              "?number", "tool_order", "tool_set")  # fmt: skip
+_LEAST_MOVED = 12
+_DROPPED = ("truncated_history", "compacted_history")
+_ONE_GAVE_WAY = "1 messages gave way to 1"
+_NO_HEAD = "the head of the reply is not in the history"
 _STAMPS = ("clock", "request_id", "counter", "attribution", "?id", "?number")
 
 
 def compare(there: Prompt, here: Prompt, same_session: bool) -> Comparison:
     """Every difference of `here` against the earlier `there`."""
-    is_prefilled = are_prefilled(there, here)
+    is_prefilled, words = are_prefilled(there, here), ""
     if is_prefilled:
-        there, here = as_head(there), as_head(here)
+        is_last = there.messages[-1].key == here.messages[-1].key
+        words = there.text_of(there.messages[-1])
+        there, here = as_head(there), as_head(here) if is_last else here
     if there.is_flat != here.is_flat:  # the first turn of a dialogue may not look like one
         there, here = as_one_text(there), as_one_text(here)
-    return _Comparing(there, here, same_session, is_prefilled).run()
+    return _Comparing(there, here, same_session, is_prefilled, words).run()
 
 
 class _Comparing:
-    """One comparison; gathers changes and what is kept."""
+    """One comparison; gathers changes and what is kept. words: of the reply to come, where the
+    relative has some at its end."""
 
     def __init__(
-        self, there: Prompt, here: Prompt, same_session: bool, is_prefilled: bool = False
+        self, there: Prompt, here: Prompt, same_session: bool, is_prefilled: bool, words: str
     ) -> None:
         self._there = there
         self._here = here
         self._same_session = same_session
         self._is_prefilled = is_prefilled
+        self._words = words
         self._starts = here.starts
         self._changes: list[Change] = []
         self._kept: list[Stretch] = []
         self._new_at: NewAt | None = None
+        self._last: Message | None = None
 
     def run(self) -> Comparison:
         tools, kept = compare_tools(self._there, self._here)
@@ -74,8 +81,15 @@ class _Comparing:
         self._kept += kept
         if self._there.is_flat and self._here.is_flat:
             self._flat()
-        elif not self._window_moved_on():
+        elif self._same_session and (moved := window_moved_on(self._there, self._here)):
+            self._changes += moved.changes
+            self._kept += moved.kept
+            self._new_at = moved.new_at
+        else:
             self._messages()
+        told = without_borders(self._changes, self._there, self._here)
+        self._kept += [(c.start, c.stop) for c in self._changes if c not in told]
+        self._changes = told
         self._moved_elsewhere()
         self._windows()
         changes = sorted(self._changes, key=lambda change: (change.start, change.stop))
@@ -143,12 +157,15 @@ class _Comparing:
     def _head(self, number: int) -> None:
         """The head of the earlier prompt's reply, with which the reply should begin now that it is
         history: an empty block of reasoning, a channel."""
+        if not self._here.is_one_text:
+            self._words_of_head(number)
+            return
         end = self._there.messages[-1].end if self._there.messages else 0
         glue = "".join(part.text for part in self._there.parts[end:])
         start = self._starts[self._here.messages[number].begin]
         rest = self._here.rendered[start:].decode("utf-8", "replace")
         common = common_length(glue, rest)
-        if not glue or common == len(glue) or not self._here.is_one_text:
+        if not glue or common == len(glue):
             return
         rest_of_head = glue[common:]
         is_marked = any(mark.search(rest_of_head) for mark in (MARKER, TAG)) or THINK.search(glue)
@@ -160,60 +177,30 @@ class _Comparing:
         self._changes.append(
             Change("template_flip", first_path(self._here, message), message.segment,
                    place.base + common, at, at, glue[common:], "", "",
-                   "the head of the reply is not in the history")
+                   _NO_HEAD)
         )  # fmt: skip
 
-    def _window_moved_on(self) -> bool:
-        """Whether a window went on in one text, whatever stands in it: it parts in the middle of a
-        message, and goes on in the middle of one. That is the only change then."""
-        if not (self._same_session and self._there.is_one_text and self._here.is_one_text):
-            return False
-        old, new = ("".join(part.text for part in p.parts) for p in (self._there, self._here))
-        common = common_length(old, new)
-        shift = shift_of(old, new, common)
-        if shift is None or len(shift.there) < _LEAST_LOST or THINK.search(shift.there):
-            return False
-        at = common + len(shift.there)
-        back = common_length(old[:common][::-1], old[:at][::-1])
-        if self._begins_a_message(old, at - back, at) or self._is_instruction(at):
-            return False
-        end = common + common_length(old[common + len(shift.there) :], new[common:])
-        starts = [0, *accumulate(len(part.text) for part in self._here.parts)]
-        number = min(bisect_right(starts, common) - 1, len(self._here.parts) - 1)
-        part, path = self._here.parts[number], self._here.messages[0].path
-        at, stop = (len(new[:char].encode()) for char in (common, end))
-        self._changes.append(
-            Change("position_shift", path, part.segment, common, at, at, shift.there[:200], "")
-        )
-        self._kept += [(0, at), (at, stop)]
-        if end < len(new):
-            self._new_at = NewAt(path, self._here.messages[-1].segment, end, stop)
-        return True
-
-    def _is_instruction(self, char: int) -> bool:
-        """Whether a character of the relative's text is of its instructions: a window takes what
-        was said."""
-        starts = list(accumulate((len(part.text) for part in self._there.parts), initial=0))
-        number = min(bisect_right(starts, char) - 1, len(self._there.parts) - 1)
-        return self._there.parts[number].segment in (SYSTEM, TOOLS)
-
-    def _begins_a_message(self, text: str, first: int, last: int) -> bool:
-        """Whether a message or a line of the relative begins at one of these characters: what
-        stands before both ends of a gap may be alike, so that the gap may lie a little before."""
-        starts = accumulate((len(part.text) for part in self._there.parts), initial=0)
-        begins = zip(starts, self._there.parts, strict=False)
-        if any(part.form == "glue" and first <= start <= last for start, part in begins):
-            return True
-        return "\n" in text[first:last]
+    def _words_of_head(self, number: int) -> None:
+        """The same of a chat: the words that the reply was to begin with."""
+        message = self._here.messages[number]
+        part = first_part(self._here, message)
+        place = self._here.parts[part]
+        common = common_length(self._words, place.text)
+        if common < len(self._words):
+            at = self._starts[part] + place.offset_of(common)
+            self._changes.append(
+                Change("template_flip", place.path or message.path, message.segment,
+                       place.base + common, at, at, self._words[common:], "", "", _NO_HEAD)
+            )  # fmt: skip
 
     def _flat(self) -> None:
         """Two texts without structure: what follows the last thing that both have is new."""
         old, part = self._there.parts[0], self._here.parts[0]
-        cut = cut_of_flat(old.text, part.text, self._same_session)
+        cut = cut_of_flat(old.text, part.text, self._same_session, is_whole=True)
         changes = [
             Change(c.kind, part.path, part.segment, c.first, part.offset_of(c.start),
                    part.offset_of(c.stop), c.there[:200], c.here[:200], c.label, c.detail,
-                   c.heading, part.offset_of(c.first))
+                   c.heading, part.offset_of(c.first), behind=c.behind)
             for c in cut.changes
         ]  # fmt: skip
         self._changes += changes
@@ -348,13 +335,17 @@ class _Comparing:
         found = list(message_changes(self._there, old, self._here, new))
         if new.segment == SYSTEM:
             sides = (self._here, new), (self._there, old)
-            found = [as_of_a_summary(change, sides) for change in found]
+            found = as_of_a_summary(found, sides)
             found = as_standing_in(found) if is_retold else found
         told = self._here.text_of(new)
         if is_note(told) and is_note(self._there.text_of(old)):  # it counts what was left out
             found = [replace(change, kind=kind_of_note(told)) for change in found]
         if old is self._there.messages[-1]:
+            self._last = new
             found = [c for c in found if not self._is_spent(c, new)]
+            if self._stood_around_it(old, new):
+                found = [replace(c, kind="edited_message") if c.kind == "truncated_history" else c
+                         for c in found]  # fmt: skip
             if self._here.is_one_text and found and self._goes_on(old, found[-1]):
                 grown = found.pop()
                 if self._new_at is None:
@@ -380,17 +371,21 @@ class _Comparing:
             if part.form not in ("string", "escaped") or match is None:
                 continue
             cut = cut_of_flat(match.text, part.text, self._same_session)
+            is_asked = not self._same_session and is_another_order(match.text, part.text)
             at = start
             for c in cut.changes:
-                is_figure = c.kind == "?number" and not self._same_session  # of what was asked
+                is_figure = c.kind == "?number" and not (  # of what was asked
+                    self._same_session or cut.is_completion
+                )
+                is_stamped = c.kind in _NO_EDITS and not (is_figure or is_asked)
                 begin, end = start + part.offset_of(c.start), start + part.offset_of(c.stop)
                 self._kept.append((at, max(at, begin)))
                 at = max(at, end)
-                if c.kind in _NO_EDITS and not is_figure:
+                if is_stamped or (cut.is_completion and not is_figure):
                     self._changes.append(
                         Change(c.kind, part.path, part.segment, part.base + c.first, begin, end,
                                c.there[:200], c.here[:200], c.label, c.detail, c.heading,
-                               start + part.offset_of(c.first))
+                               start + part.offset_of(c.first), behind=c.behind)
                     )  # fmt: skip
                 elif self._new_at is None:
                     self._new_at = NewAt(part.path, part.segment, part.base + c.first, begin)
@@ -410,6 +405,13 @@ class _Comparing:
         end = self._there.rendered[: self._there.starts[old.end]].rstrip()
         return not last.there.strip() and bool(before) and end.endswith(before)
 
+    def _stood_around_it(self, old: Message, new: Message) -> bool:
+        """Whether more was said to the model beside a question, for one call, than is kept of it:
+        documents behind it."""
+        if new.role != "user" or is_result(self._here, new):
+            return False
+        return goes_on_in(self._here.words_of(new), self._there.words_of(old))
+
     def _is_spent(self, change: Change, message: Message) -> bool:
         """Whether a stamp at the end of what was the last message is gone now that it is history:
         so it should be, for nothing stood behind it."""
@@ -422,27 +424,53 @@ class _Comparing:
         return False
 
     def _moved_elsewhere(self) -> None:
-        """What was taken out of one message and stands in another one now is a moved block."""
-        for number, change in enumerate(self._changes):
-            text = change.there.strip()
-            is_cut = change.kind == "truncated_history" and not change.detail
-            if (is_cut or change.kind in ("edited_message", "?words")) and len(text) >= 12:
-                gone = not change.here.strip()
-                if gone and self._stands_after(text, change.stop):  # or what was kept of it does
-                    self._changes[number] = replace(change, kind="moved_block")
+        """What was taken out of one message and stands in another one now is a moved block: not
+        what stood around a question for one call, with more that is gone for good."""
+        gone = [n for n, c in enumerate(self._changes) if _is_gone(c)]
+        moved = [n for n in gone if self._stands_after(self._changes[n])]
+        is_left = any(self._was_last(self._changes[n].stop) for n in gone if n not in moved)
+        for number in moved:
+            change = self._changes[number]
+            if not (is_left and self._was_last(change.stop)):
+                self._changes[number] = replace(change, kind="moved_block")
 
     def _windows(self) -> None:
-        """A window that cut into a message dropped those before it too: one change."""
+        """A window that cut into a message dropped those before it too: one change. Of a chat where
+        none was dropped, other words stood before that message for one call."""
         shifts = [c.start for c in self._changes if c.kind == "position_shift"]
-        if shifts:
+        if not shifts:
+            return
+        dropped = [c for c in self._changes if c.kind in _DROPPED and c.start <= min(shifts)]
+        if not (self._here.is_one_text or dropped):
             self._changes = [
-                c
+                replace(c, kind="edited_message") if _is_of_one_message(c) else c
                 for c in self._changes
-                if c.kind not in ("truncated_history", "compacted_history") or c.start > min(shifts)
             ]
+        self._changes = [c for c in self._changes if c not in dropped]
 
-    def _stands_after(self, text: str, at: int) -> bool:
-        return self._here.rendered.find(text.encode(), at) >= 0
+    def _was_last(self, at: int) -> bool:
+        """Whether a byte is of what was the last message there."""
+        last = self._last
+        return last is not None and self._starts[last.begin] <= at <= self._starts[last.end]
+
+    def _stands_after(self, change: Change) -> bool:
+        """Whether what is gone, or what was kept of it, stands further on: not where it stood there
+        twice, as pictures of one page do."""
+        known = change.there.strip().encode()
+        if self._here.rendered.find(known, change.stop) < 0:
+            return False
+        return self._here.rendered.count(known) >= self._there.rendered.count(known)
+
+
+def _is_gone(change: Change) -> bool:
+    """Whether something was taken out of a message, and nothing put in its place."""
+    is_cut = change.kind == "truncated_history" and not change.detail
+    is_taken = is_cut or change.kind in ("edited_message", "?words")
+    return is_taken and len(change.there.strip()) >= _LEAST_MOVED and not change.here.strip()
+
+
+def _is_of_one_message(change: Change) -> bool:
+    return change.kind == "position_shift" and change.detail in ("", _ONE_GAVE_WAY)
 
 
 def _equal(old: Message, new: Message) -> bool:

@@ -1,11 +1,18 @@
 """One message as it was and as it is, part by part: texts, blocks of content, calls of tools."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
-from hitpath.doctor.calls import is_result, is_told_by_a_tool
+from hitpath.doctor.calls import call_id, is_call_id, is_result, is_told_by_a_tool
 from hitpath.doctor.change import Change, Kind
+from hitpath.doctor.compare_thoughts import (
+    Piece,
+    differ_in_signatures,
+    first_part,
+    reasoning_changes,
+    within,
+)
 from hitpath.doctor.compare_tools import Place, json_changes
 from hitpath.doctor.history import is_cleared, kind_of_note, result_shortened, shortened
 from hitpath.doctor.leaf import leaf_changes
@@ -13,25 +20,16 @@ from hitpath.doctor.leaf_change import LeafChange
 from hitpath.doctor.prompt import SYSTEM, TOOLS, Message, Part, Prompt
 from hitpath.doctor.shapes import overlap, words_of
 from hitpath.doctor.textdiff import common_length, equal_runs
-from hitpath.doctor.thoughts import are_one_without, is_reasoning, thoughts_of
+from hitpath.doctor.thoughts import are_one_without, is_reasoning
 
-_MESSAGE = re.compile(r"^\w+\[\d+\]")
 _TYPES = ("text", "input_text", "output_text", "tool_result")
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A part of this message, and where it begins in the prompt."""
-
-    part: Part
-    start: int
 
 
 def message_changes(there: Prompt, old: Message, here: Prompt, new: Message) -> Iterator[Change]:
     """Part by part: parts that are equal are paired, those between them in order."""
     olds = [p for p in there.parts[old.begin : old.end] if p.form != "glue"]
     news = [
-        _Piece(here.parts[n], here.starts[n])
+        Piece(here.parts[n], here.starts[n])
         for n in range(new.begin, new.end)
         if here.parts[n].form != "glue"
     ]
@@ -39,9 +37,12 @@ def message_changes(there: Prompt, old: Message, here: Prompt, new: Message) -> 
         start = news[0].start
         yield Change("key_order", new.path, new.segment, 0, start, start, there_path=old.path)
         return
+    if any(map(_is_content, olds)) != any(_is_content(piece.part) for piece in news):
+        olds = [p for p in olds if not _is_empty(p)]
+        news = [p for p in news if not _is_empty(p.part)]
     if is_result(there, old) and is_result(here, new):
-        yield from _results_cleared(olds, old, news, new)
-    yield from _reasoning(olds, news, here, new)
+        yield from _results_cleared(olds, old, news, new, here.starts[new.end])
+    yield from reasoning_changes(olds, news, here, new)
     if len(olds) != len(news):  # a block of text is that text
         olds = [p for p in olds if not _is_type(p)]
         news = [p for p in news if not _is_type(p.part)]
@@ -61,24 +62,33 @@ def _same_members(old: Message, olds: list[Part], new: Message, news: list[Part]
 
 
 def _results_cleared(
-    olds: list[Part], old: Message, news: list[_Piece], new: Message
+    olds: list[Part], old: Message, news: list[Piece], new: Message, end: int
 ) -> Iterator[Change]:
-    """Results, of several parts or of other ones, that gave way to notes: one change each; taken
-    out of the lists."""
+    """Results, of several parts or of other ones, that gave way to notes or to nothing: one change
+    each; taken out of the lists. end: of this message."""
     was = _contents(olds, old)
     now = _contents([piece.part for piece in news], new)
-    for block in [block for block in was if block in now]:
-        before, after = was[block], now[block]
+    for block, before in was.items():
+        after = now.get(block, [])
         texts = ["\n".join(part.text for part in parts) for parts in (before, after)]
         is_other = [part.form for part in before] != [part.form for part in after]
-        if not is_other or not after or not is_cleared(*texts):
+        if not is_other or not is_cleared(*texts):
             continue
-        start = next(piece.start for piece in news if piece.part is after[0])
-        stop = start + len(after[0].rendered)
-        yield Change("truncated_history", after[0].path, new.segment, after[0].base, start, stop,
+        path, base, start, stop = f"{new.path}{block}.content", 0, end, end
+        if after:
+            path, base = after[0].path, after[0].base
+            start = next(piece.start for piece in news if piece.part is after[0])
+            stop = start + len(after[0].rendered)
+        yield Change("truncated_history", path, new.segment, base, start, stop,
                      texts[0][:200], texts[1][:200], "", "a result was taken out")  # fmt: skip
-        olds[:] = [part for part in olds if not any(part is one for one in before)]
-        news[:] = [piece for piece in news if not any(piece.part is one for one in after)]
+        is_whole = not after and bool(block)  # what the block says of itself is as it was
+        olds[:] = [p for p in olds if not _is_of(p, before, old.path + block, is_whole)]
+        news[:] = [p for p in news if not _is_of(p.part, after, new.path + block, is_whole)]
+
+
+def _is_of(part: Part, parts: list[Part], block: str, is_whole: bool) -> bool:
+    """Whether a part is one of these, or of a whole block."""
+    return any(part is one for one in parts) or (is_whole and part.path.startswith(block))
 
 
 def _contents(parts: list[Part], message: Message) -> dict[str, list[Part]]:
@@ -98,7 +108,12 @@ _BLOCK = re.compile(r"\.content\[\d+\](?=\.(?:content|output))")
 def _is_content(part: Part) -> bool:
     """Whether a part is what a message holds, and not which message it is."""
     is_named = part.path.endswith((".type", "_id", ".name", ".role"))
-    return part.form != "glue" and not is_named and part.value != "null"
+    return part.form != "glue" and not is_named and part.value != "null" and not _is_empty(part)
+
+
+def _is_empty(part: Part) -> bool:
+    """Whether a part is content that holds nothing: null, an empty list."""
+    return part.form == "json" and not part.value and part.path.endswith(".content")
 
 
 def _is_type(part: Part) -> bool:
@@ -106,79 +121,10 @@ def _is_type(part: Part) -> bool:
     return part.path.endswith("].type") and part.value in _TYPES
 
 
-def _reasoning(
-    olds: list[Part], news: list[_Piece], here: Prompt, new: Message
-) -> Iterator[Change]:
-    """Reasoning that only one of the two has; it is taken out of the lists."""
-    one = thoughts_of(olds, new.role)
-    other = thoughts_of([p.part for p in news], new.role)
-    texts = {olds[n].text for block in one for n in block}
-    kept = {p.part.text for p in news}
-    gone = [block for block in one if not any(olds[n].text in kept for n in block[:1])]
-    added = [block for block in other if not any(news[n].part.text in texts for n in block[:1])]
-    if len(gone) == len(added):
-        yield from _other_blocks(olds, gone, news, added, new)
-        return  # other reasoning in its place is compared as what it is
-    for block in gone if len(gone) > len(added) else []:
-        text = next((olds[n] for n in block if olds[n].form != "json"), olds[block[0]])
-        path = new.path + _MESSAGE.sub("", text.path, count=1)
-        first = first_part(here, new)
-        if "[" in _MESSAGE.sub("", text.path, count=1):  # the block that stands there now
-            is_left = any(piece.part.path.startswith(f"{new.path}.content") for piece in news)
-            path = (here.parts[first].path or new.path).removesuffix(".type")
-            path = path if is_left else f"{new.path}.content"
-        start = here.starts[first]
-        yield Change("template_flip", path, new.segment, 0, start, start, text.text[:200], "", "",
-                     "reasoning was left out")  # fmt: skip
-    for block in added if len(added) > len(gone) else []:
-        piece = next((news[n] for n in block if news[n].part.form != "json"), news[block[0]])
-        start, stop = piece.start, piece.start + len(piece.part.rendered)
-        yield Change("template_flip", piece.part.path, new.segment, piece.part.base, start, stop,
-                     "", piece.part.text[:200], "", "reasoning was put in")  # fmt: skip
-    if len(gone) > len(added):
-        numbers = {n for block in gone for n in block}
-        olds[:] = [p for n, p in enumerate(olds) if n not in numbers]
-    else:
-        numbers = {n for block in added for n in block}
-        news[:] = [p for n, p in enumerate(news) if n not in numbers]
-
-
-def _other_blocks(
-    olds: list[Part],
-    gone: list[list[int]],
-    news: list[_Piece],
-    added: list[list[int]],
-    new: Message,
-) -> Iterator[Change]:
-    """Reasoning in a block or field of another kind in its place; taken out of the lists."""
-    pairs = [
-        (one, other)
-        for one, other in zip(gone, added, strict=True)
-        if [_name_of(olds[n]) for n in one] != [_name_of(news[n].part) for n in other]
-    ]
-    for one, other in pairs:
-        piece, last = news[other[0]], news[other[-1]]
-        path = piece.part.path.removesuffix(".type")
-        yield Change("template_flip", path, new.segment, piece.part.base, piece.start,
-                     last.start + len(last.part.rendered), olds[one[0]].text[:200],
-                     piece.part.text[:200], "", "", "reasoning in another form")  # fmt: skip
-    out = {n for one, _ in pairs for n in one}, {n for _, other in pairs for n in other}
-    olds[:] = [p for n, p in enumerate(olds) if n not in out[0]]
-    news[:] = [p for n, p in enumerate(news) if n not in out[1]]
-
-
-def _name_of(part: Part) -> str:
-    """What a part of a block is: the name of its field; of a whole block its type."""
-    if part.form != "json":
-        return part.path.rpartition(".")[2]
-    value = part.value
-    return str(value.get("type") if isinstance(value, dict) else value)
-
-
 def _part_gap(
     olds: list[Part],
-    news: list[_Piece],
-    behind: tuple[Part | None, _Piece | None],
+    news: list[Piece],
+    behind: tuple[Part | None, Piece | None],
     here: Prompt,
     new: Message,
 ) -> Iterator[Change]:
@@ -198,17 +144,32 @@ def _part_gap(
         if number in paired[0]:
             continue
         kind, label = _kind_of_part(old.text, "", old.form, new)
+        block = _WHOLE_BLOCK.fullmatch(within(old.path))
+        if kind == "edited_message" and block and _is_left_out(old, new):
+            kind = "truncated_history"
         now = next((news[b] for a, b in pairs if a > number), behind[1])
         path, first, start = new.path, 0, here.starts[new.end]
         if old.path.endswith("].content") and not _have(news, new.path):  # it is null
             path = f"{new.path}.content"
+        elif block and now is None:  # of a list that ends before it now
+            path = f"{new.path}{block['list']}"
         elif now is not None:  # what stands in its place now
             path, start = now.part.path, now.start
             first = now.part.base + _shared_head(old, now.part)
         yield Change(kind, path, new.segment, first, start, start, old.text[:200], "", label)
 
 
-def _have(news: list[_Piece], path: str) -> bool:
+def _is_left_out(old: Part, message: Message) -> bool:
+    """Whether a block of what was said is gone, as old pictures are: no call, which stands for what
+    was done, and no reminder, which is put where it is wanted."""
+    is_said = message.segment not in (SYSTEM, TOOLS) and not call_id(old)
+    return is_said and not old.text.lstrip().startswith("<system-reminder")
+
+
+_WHOLE_BLOCK = re.compile(r"(?P<list>\.content(?:\[\d+\]\.(?:content|output))?)\[\d+\](?:\.text)?")
+
+
+def _have(news: list[Piece], path: str) -> bool:
     """Whether a message has a content yet."""
     return any(piece.part.path.startswith(f"{path}.content") for piece in news)
 
@@ -298,15 +259,23 @@ def _part_changes(old: Part, part: Part, start: int, message: Message) -> Iterat
     if _are_arguments_cleared(old, part):
         yield _whole_change("truncated_history", old, part, 0, start, message)
         return
+    if part.form == old.form != "json" and is_call_id(part, part.path):
+        first = common_length(old.text, part.text)  # made anew, whatever it is made of
+        yield _whole_change("request_id", old, part, first, start, message)
+        return
     if old.form == "json" or part.form == "json":
         if old.is_image and part.is_image:
             yield _image_change(old, part, start, message)
+        elif call_id(old) and differ_in_signatures(old, part):
+            first = common_length(old.text, part.text)
+            yield _whole_change("template_flip", old, part, first, start, message)
         else:
             found = json_changes(
                 old.value if old.form == "json" else old.text,
                 part.value if part.form == "json" else part.text,
                 Place(part.path, old.path, message.segment, message.role), start,
             )  # fmt: skip
+            found = _as_one("request_id", found, lambda c: is_call_id(part, c.json_path))
             yield from _with_cleared_arguments(old, part, found)
         return
     if message.role == "assistant" and are_one_without(old.text, part.text):
@@ -331,17 +300,29 @@ def _are_arguments_cleared(old: Part, part: Part) -> bool:
 def _with_cleared_arguments(old: Part, part: Part, found: Iterator[Change]) -> Iterator[Change]:
     """The changes of a call, where nothing is left of its arguments with those as one."""
     was, now = _arguments_of(old), _arguments_of(part)
-    is_cleared = now.strip() in _EMPTY and len(was) > len(now)
+    if now.strip() not in _EMPTY or len(was) <= len(now):
+        yield from found
+        return
     of_them = (".arguments", ".input")
+    for change in _as_one("truncated_history", found, lambda c: c.json_path.endswith(of_them)):
+        is_told = change.json_path.endswith(of_them)
+        yield replace(change, there=was[:200], here=now) if is_told else change
+
+
+def _as_one(
+    kind: Kind, found: Iterator[Change], are_one: Callable[[Change], bool]
+) -> Iterator[Change]:
+    """Changes with some of them as one of this kind, behind the others."""
     told: Change | None = None
     for change in found:
-        if not is_cleared or not change.json_path.endswith(of_them):
+        if not are_one(change):
             yield change
+        elif told is None:
+            told = replace(change, kind=kind)
         else:
-            first = change if told is None else told
-            told = replace(first, kind="truncated_history", stop=max(first.stop, change.stop))
+            told = replace(told, stop=max(told.stop, change.stop))
     if told is not None:
-        yield replace(told, there=was[:200], here=now)
+        yield told
 
 
 def _arguments_of(part: Part) -> str:
@@ -365,7 +346,7 @@ def _of_leaves(
             change.kind, part.path, message.segment, part.base + change.first,
             start + part.offset_of(change.start), start + part.offset_of(change.stop),
             change.there[:200], change.here[:200], change.label, change.detail, change.heading,
-            start + part.offset_of(change.first),
+            start + part.offset_of(change.first), behind=change.behind,
         )  # fmt: skip
 
 
@@ -427,14 +408,6 @@ def first_difference(there: Prompt, old: Message, here: Prompt, new: Message) ->
             return number, common_length(olds[at].text, part.text) if at < len(olds) else 0
         at += 1
     return first, common_length(there.parts[first_part(there, old)].text, here.parts[first].text)
-
-
-def first_part(prompt: Prompt, message: Message) -> int:
-    """The first part that is not glue, else the head."""
-    for number in range(message.begin, message.end):
-        if prompt.parts[number].form != "glue":
-            return number
-    return message.begin
 
 
 def first_path(prompt: Prompt, message: Message) -> str:

@@ -160,7 +160,7 @@ def _of_strings(found: JsonDifference, place: str, where: Place, start: int) -> 
             start + _escaped(found.here[: change.start]),
             start + _escaped(found.here[: change.stop]),
             change.there[:200], change.here[:200], change.label, change.detail, change.heading,
-            start + _escaped(found.here[: change.first]),
+            start + _escaped(found.here[: change.first]), behind=change.behind,
         )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from hitpath.doctor.change import Change, Comparison, NewAt
 from hitpath.doctor.choosing import Choosing, Chosen
 from hitpath.doctor.compare import compare
 from hitpath.doctor.context_changes import with_context
+from hitpath.doctor.dialogues import are_two_dialogues
 from hitpath.doctor.id_texts import compare_texts
 from hitpath.doctor.kept import KeptRows
 from hitpath.doctor.named_stretches import with_names
@@ -34,7 +35,7 @@ from hitpath.doctor.replies import (
 from hitpath.doctor.requests import Request
 from hitpath.doctor.rows_read import Requests as Requests
 from hitpath.doctor.symbols import common_of, compare_symbols, in_symbols
-from hitpath.doctor.threads import are_two_dialogues, is_one_conversation
+from hitpath.doctor.threads import is_one_conversation
 from hitpath.traces.table import Trace
 
 _HEAD = b"<|assistant|>\n"

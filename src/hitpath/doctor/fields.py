@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hitpath.doctor.change import Change
-from hitpath.doctor.diagnose import Finding
 from hitpath.doctor.open_groups import Seen, is_sentence, nearest_words
-from hitpath.doctor.words_of_kinds import COUNTED, SAMPLE, USER
+from hitpath.doctor.words_of_kinds import ASKED, COUNTED, REQUEST, SAMPLE, USER
 
 _OWN_NAME = re.compile(r"\s[\w.-]+=")
 _SENTENCE_END = re.compile(r"[.!?]\s")
@@ -60,27 +59,45 @@ def field_name(told: Change) -> str:
     return "" if is_sentence(near) else near
 
 
-def come_back(seen: Sequence[Seen], findings: Sequence[Finding]) -> bool:
-    """Whether a few values stand in many sessions, by turns: no request's own id does. What stands
-    in each request is what its relative has, where nothing changed."""
-    here = {one.finding: one.told.here for one in seen}
-    there = {findings[one.finding].relative: one.told.there for one in seen}
-    application = findings[seen[0].finding].application
-    values: dict[int, str] = {}
-    last, gone, num = "", set[str](), 0
-    for number, finding in enumerate(findings[:_MOST_LOOKED_AT]):
-        if finding.application != application:
-            continue
-        before = values.get(finding.relative) or there.get(number, "")
-        value = here.get(number, before)
-        values[number] = value
-        if finding.same_session or not value:
-            continue
-        num += value in gone
-        if value != last:
-            gone.add(last)
-        last = value
-    return num >= _FEWEST_BACK
+def is_of_a_request(words: str) -> bool:
+    """Whether the words before a value name a request or what it is a part of, and no person whose
+    number it is: the last noun tells (`WhatsApp session id:`), before what it is of (`Número
+    WhatsApp da sessão:`)."""
+    for part in _OF.split(words):
+        users, requests = (_end(nouns, part) for nouns in (USER, REQUEST))
+        if users or requests:
+            return not users or _end(ASKED, part) > users
+    return False
 
 
-_MOST_LOOKED_AT, _FEWEST_BACK = 4_000, 2
+def _end(words: re.Pattern[str], text: str) -> int:
+    """Where the last of these words ends, 0 for none."""
+    return max((found.end() for found in words.finditer(text)), default=0)
+
+
+_OF = re.compile(
+    r"(?i)\s(?:of|for|with|in|on|d[aeo]|del(?:la)?|der|des|du|dell'|n[ao]|en|von|van|для)\s"
+)
+
+
+def are_phones(seen: Sequence[Seen]) -> bool:
+    """Whether all values are numbers by which somebody is called, with a country's code."""
+    return all(_is_phone(one.told.label, one.told.here or one.told.there) for one in seen)
+
+
+def _is_phone(label: str, value: str) -> bool:
+    """E.164, in one piece or several of which the first may stay: `+49 151 1234567`."""
+    plain = value.strip()
+    if plain.startswith("+"):
+        return _PHONE.fullmatch(plain) is not None and _digits(plain) >= _LEAST_PHONE
+    behind = _COUNTRY.search(label)
+    return behind is not None and _GROUPS.fullmatch(plain) is not None and _digits(plain) >= _GROUP
+
+
+def _digits(text: str) -> int:
+    return sum(map(str.isdecimal, text))
+
+
+_PHONE, _GROUPS = re.compile(r"\+\d[\d\s()./…-]{6,24}"), re.compile(r"[\d\s()./…-]{4,24}")
+_COUNTRY = re.compile(r"(?<!\w)\+0[\s()./0-]{0,12}$")
+_LEAST_PHONE, _GROUP = 8, 4

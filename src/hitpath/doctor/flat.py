@@ -2,11 +2,13 @@
 
 The markers are those of common templates (ChatML, Llama, Gemma, Mistral, DeepSeek), a role's name
 right behind a special token of any other (gpt-oss, Kimi, MiniMax), and those of plain "Human:" and
-"User:" dialogues, where they begin a line. Without any the prompt is one message.
+"User:" dialogues, where they begin a line. Without any the prompt is one message. What looks like
+one in the files and the document of a code completion is code.
 """
 
 import re
 
+from hitpath.doctor.completion_marks import completion_of
 from hitpath.doctor.prompt import ASSISTANT, GLUE, SYSTEM, TOOLS, Message, Part, Prompt
 
 _MARKERS = re.compile(
@@ -37,16 +39,27 @@ _ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "[inst]": "u
 
 def flat_prompt(text: str, path: str) -> Prompt:
     """A prompt of one string. All its parts have that string's path."""
-    found = _markers(text)
+    found = _outside_of_code(text, _markers(text))
     of_template = [marker for marker in found if marker.lastgroup not in _PLAIN]
     if len(of_template) >= 2:  # "User:" within is an example that somebody wrote
         found = of_template
-    heads = [marker for marker in found if marker.lastgroup == "head"]
-    if len(heads) >= 2 and heads[0].start() == 0:  # likewise
-        found = heads
+    elif found and found[0].start() == 0:  # likewise, of heads that are written otherwise
+        alike = [marker for marker in found if marker.lastgroup == found[0].lastgroup]
+        found = alike if len(alike) >= 2 else found
     if len(found) < 2:
         return _whole(text, path)
     return _Cutting(text, path).prompt(found)
+
+
+def _outside_of_code(text: str, found: list[re.Match[str]]) -> list[re.Match[str]]:
+    """Without those between the first mark of a code completion and the last."""
+    completion = completion_of(text) if found else None
+    if completion is None:
+        return found
+    begin, end = completion.begin_of_files(text), completion.stretches[-1].start
+    if completion.is_suffix_first(text) or completion.marks[-1] != "middle":
+        end = len(text)
+    return [marker for marker in found if not begin <= marker.start() < end]
 
 
 def as_one_text(prompt: Prompt) -> Prompt:

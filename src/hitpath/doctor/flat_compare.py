@@ -2,8 +2,13 @@
 
 import re
 import unicodedata
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from hitpath.doctor.completion_cut import cut_of_completion
+from hitpath.doctor.completion_marks import completion_of
+from hitpath.doctor.flat_question import alike_lines, question_of
+from hitpath.doctor.history import is_note, kind_of_note
 from hitpath.doctor.leaf import LeafChange, leaf_changes
 from hitpath.doctor.shapes import line_key
 from hitpath.doctor.textdiff import common_length, equal_runs
@@ -18,32 +23,28 @@ _LEAST_SHIFT, _LONGEST_MARK, _PROBE, _LEAST_GONE = 40, 2000, 200, 12
 
 
 class FlatCut(NamedTuple):
-    """Changes up to the character new_at, from which on all is new."""
+    """Changes up to the character new_at, from which on all is new. is_completion: of two prompts
+    of code completion, whose changes are defects, all of them."""
 
     changes: list[LeafChange]
     new_at: int
+    is_completion: bool = False
 
 
-def cut_of_flat(there: str, here: str, same_session: bool) -> FlatCut:
+def cut_of_flat(there: str, here: str, same_session: bool, is_whole: bool = False) -> FlatCut:
     """The texts are not equal at their beginning alone: one of the two is no prefix of the other,
-    or it is and then nothing changed."""
+    or it is and then nothing changed. is_whole: each is a whole prompt, whose question stands at
+    its end."""
     common = common_length(there, here)
     if common in (len(there), len(here)):
         return FlatCut([], common)
-    lines, others = there.splitlines(keepends=True), here.splitlines(keepends=True)
-    starts = _starts(lines), _starts(others)
-    whole = _whole_lines(common, starts[1])
-    runs = [
-        (a, b, n)
-        for a, b, n in equal_runs(lines, others)
-        if starts[1][b + n] - starts[1][b] >= _ANCHOR_CHARS or b + n <= whole
-    ]
+    completion = cut_of_completion(there, here)
+    if completion is not None:
+        return FlatCut(*completion, is_completion=True)
     shift = shift_of(there, here, common)
     if shift is not None:
         return FlatCut([shift], shift.stop + _common_at(there, here, shift))
-    last = runs[-1] if runs else (0, 0, 0)
-    end_there = starts[0][max(last[0] + last[2], _last_known(lines, others))]
-    end_here = starts[1][max(last[1] + last[2], _last_known(others, lines))]
+    end_there, end_here = _ends_of_known(there, here, common, is_whole)
     more = common_length(there[end_there:], here[end_here:])
     end_there, end_here = end_there + more, end_here + more
     if end_here <= common:
@@ -52,6 +53,25 @@ def cut_of_flat(there: str, here: str, same_session: bool) -> FlatCut:
     changes = leaf_changes(there[:end_there], here[:end_here], "system")
     dropped = _dropped(changes)
     return FlatCut(dropped, end_here)
+
+
+def _ends_of_known(there: str, here: str, common: int, is_whole: bool) -> tuple[int, int]:
+    """Where the last thing ends that both texts have, in each of them."""
+    lines, others = there.splitlines(keepends=True), here.splitlines(keepends=True)
+    starts = _starts(lines), _starts(others)
+    whole = _whole_lines(common, starts[1])
+    runs = [
+        (a, b, n)
+        for a, b, n in equal_runs(lines, others)
+        if starts[1][b + n] - starts[1][b] >= _ANCHOR_CHARS or b + n <= whole
+    ]
+    last = runs[-1] if runs else (0, 0, 0)
+    asked = (question_of(lines), question_of(others)) if is_whole else (len(lines), len(others))
+    alike = alike_lines(lines[: asked[0]], others[: asked[1]]) if is_whole else 0
+    return (
+        starts[0][max(last[0] + last[2], _last_known(lines[: asked[0]], others), alike)],
+        starts[1][max(last[1] + last[2], _last_known(others[: asked[1]], lines), alike)],
+    )
 
 
 def _in_another_form(there: str, here: str) -> list[LeafChange]:
@@ -105,7 +125,7 @@ def shift_of(there: str, here: str, common: int) -> LeafChange | None:
     if len(probe) < _LEAST_SHIFT:
         return None
     at = there.find(probe, common + 1)
-    if at < 0:
+    if at < 0 or completion_of(here) is not None:
         return None
     if at - common <= _LONGEST_MARK and MARKER.search(there[common - 1 : at]):
         return None  # a template's words went, no history
@@ -116,7 +136,8 @@ def shift_of(there: str, here: str, common: int) -> LeafChange | None:
     is_all = at + moved == len(there) or moved >= 0.5 * (len(here) - common)
     if not is_all:
         return None
-    by_lines = there[at - 1] == "\n" and common > 0
+    back = common_length(there[:common][::-1], there[:at][::-1])
+    by_lines = common > 0 and "\n" in there[at - back - 1 : at]  # or a little before
     kind: Kind = "truncated_history" if by_lines else "position_shift"
     return LeafChange(kind, common, common, common, there[common:at], "", "")
 
@@ -133,19 +154,9 @@ def _dropped(changes: list[LeafChange]) -> list[LeafChange]:
         if kind in ("edited_message", "?words") and len(change.there) >= 200:
             if not change.here.strip():
                 kind = "truncated_history"
+            elif is_note(change.here):
+                kind = kind_of_note(change.here)
             elif len(change.here) * 3 < len(change.there):
                 kind = "compacted_history"
-        found.append(
-            LeafChange(
-                kind,
-                change.first,
-                change.start,
-                change.stop,
-                change.there,
-                change.here,
-                change.label,
-                change.detail,
-                change.heading,
-            )
-        )
+        found.append(replace(change, kind=kind))
     return found

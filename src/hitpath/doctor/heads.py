@@ -9,15 +9,19 @@ _LONGEST_HEAD = 400
 
 
 def are_prefilled(there: Prompt, here: Prompt) -> bool:
-    """Whether a template, or a client, writes the same words of a reply to come at the end of both:
-    there a reply stands where they stood."""
-    if not (there.is_one_text and here.is_one_text) or there.is_flat or here.is_flat:
-        return False
+    """Whether a template, or a client, writes the first words of a reply to come at the end: there
+    a reply stands where they stood, that begins with them, or both requests end with them."""
     olds, news = there.messages, here.messages
-    if not len(news) > len(olds) > 0 or {olds[-1].segment, news[-1].segment} != {ASSISTANT}:
+    if there.is_flat or here.is_flat or not len(news) > len(olds) > 0:
         return False
-    is_short = len(there.text_of(olds[-1])) <= _LONGEST_HEAD
-    return is_short and olds[-1].key == news[-1].key and news[len(olds) - 1].segment == ASSISTANT
+    if {olds[-1].segment, news[len(olds) - 1].segment} != {ASSISTANT}:
+        return False
+    words = there.text_of(olds[-1])
+    is_head = len(words) <= _LONGEST_HEAD and olds[-1].key == news[-1].key
+    if is_head or there.is_one_text or here.is_one_text:
+        return is_head and there.is_one_text == here.is_one_text
+    reply = here.text_of(news[len(olds) - 1])
+    return bool(words) and words != reply and reply.startswith(words)
 
 
 def as_head(prompt: Prompt) -> Prompt:

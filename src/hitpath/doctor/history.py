@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hitpath.canonical.tail import HEADER
-from hitpath.doctor.calls import is_call, is_result
+from hitpath.doctor.calls import is_call, is_call_role, is_result
 from hitpath.doctor.change import Kind
 from hitpath.doctor.prompt import ASSISTANT, SYSTEM, TOOLS, Message, Prompt
 from hitpath.doctor.shapes import overlap, words_of
@@ -67,10 +67,12 @@ def is_note(text: str) -> bool:
 
 def _tells_of_history(text: str) -> bool:
     """Whether a sentence, that nobody says to somebody, is about the dialogue that it is in."""
-    is_short = len(text) <= _LONGEST_SENTENCE and "\n" not in text.strip()
+    is_short = len(text) <= _LONGEST_SENTENCE and not _OTHER_LINE.search(text.strip())
     return is_short and OF_HISTORY.search(text) is not None and _ASKED.search(text) is None
 
 
+_OTHER_LINE = re.compile(r"\n(?![a-z])")
+"""Another line, and not the same sentence gone on."""
 _TYPE_OF_BLOCK = '"text"\n'
 
 
@@ -86,7 +88,7 @@ def words_said(prompt: Prompt, message: Message) -> str:
     """The words of a message that may sum up others, "" for a tool's result; of calls, which a tool
     for summaries may take, nothing."""
     parts = prompt.parts[message.begin : message.end]
-    if message.role == "function_call" or is_result(prompt, message):
+    if is_call_role(message.role) or is_result(prompt, message):
         return ""
     return "\n".join(
         part.text.partition(HEADER)[0]
@@ -184,9 +186,20 @@ def kind_of_gap(gap: Gap, there: Prompt, here: Prompt, same_session: bool) -> Ki
             text.lstrip().startswith("<system-reminder") for text in olds
         )
         return "edited_message" if is_reminder else "truncated_history"
-    if old and new and len(news) < len(olds):
+    if old and new and (len(news) < len(olds) or _is_somebody_else(old, new, olds, news)):
         return _kind_of_stand_in(news[0], olds)
     return "edited_message"
+
+
+def _is_somebody_else(
+    old: Sequence[Message], new: Sequence[Message], olds: list[str], news: list[str]
+) -> bool:
+    """Whether another role says something short in the place of one message, with hardly a word of
+    it: who edits a message does not give it to somebody else."""
+    is_one = len(old) == len(new) == 1 and old[0].role != new[0].role
+    if not is_one or len(news[0]) > _LONGEST_NOTE:
+        return False
+    return overlap(words_of(olds[0]), words_of(news[0])) < _FEW_WORDS
 
 
 def _calls_left_out(gap: Gap, there: Prompt, here: Prompt) -> bool:
@@ -279,10 +292,13 @@ def _is_shift(old: str, new: str) -> bool:
 
 
 def goes_on_in(text: str, longer: str) -> bool:
-    """Whether a text stands at the beginning or the end of a longer one."""
+    """Whether a text stands at the beginning or the end of a longer one, or has lines of its own in
+    it."""
     if not _LEAST_CUT <= len(text) < len(longer):
         return False
-    return longer.startswith(text) or longer.endswith(text)
+    if longer.startswith(text) or longer.endswith(text):
+        return True
+    return f"\n{text}\n" in longer
 
 
 def _is_summary(olds: list[str], news: list[str], said: tuple[str, str]) -> bool:

@@ -5,16 +5,12 @@ that is not enough (a number may count or be drawn, words may be a user's name o
 stays open, and `resolve.py` decides it from all requests together.
 """
 
-import html
 import json
 import re
-import unicodedata
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
-from urllib.parse import unquote
 
+from hitpath.canonical.clock_shapes import WEEKDAY_WORDS
 from hitpath.canonical.id_shapes import is_random
 from hitpath.doctor.change import Kind
 from hitpath.doctor.clock_words import (
@@ -24,33 +20,24 @@ from hitpath.doctor.clock_words import (
     is_clock,
     is_labelled,
 )
-from hitpath.doctor.digits import in_ascii_digits
 from hitpath.doctor.shapes import HIDDEN, Shape, is_id
+from hitpath.doctor.spelt_times import are_weekdays, in_figures, is_hour
+from hitpath.doctor.textdiff import hunks_of
 from hitpath.doctor.volatile_lines import volatile_in
 from hitpath.doctor.words_of_kinds import (
     ATTRIBUTION,
     CLOCK_LABEL,
+    GREETING,
     MARKER,
+    PART_OF_A_DAY,
     REQUEST,
     TAG,
     THINK,
 )
+from hitpath.doctor.written_otherwise import UNIT, are_one_number, are_one_text, are_same_numbers
 
 _SPACES = "\u00a0\u2007\u202f"
 _INVISIBLE = str.maketrans(dict.fromkeys(_SPACES, " "))
-_QUOTES = str.maketrans({
-    "\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "-",
-    "\u2212": "-", "\u2010": "-", "\u2011": "-", "\u2026": "...", "\u201a": "'", "\u201b": "'",
-    "\u2039": "'", "\u203a": "'", "\u2032": "'", "\u00b4": "'", "\u201e": '"', "\u201f": '"',
-    "\u00ab": '"', "\u00bb": '"', "\u2033": '"', "\u300c": '"', "\u300d": '"', "\u300e": '"',
-    "\u300f": '"', "\u2012": "-", "\u2015": "-",
-    "\u2192": "->", "\u2190": "<-", "\u21d2": "=>", "\u2265": ">=", "\u2264": "<=", "\u2260": "!=",
-})  # fmt: skip
-_FRENCH_QUOTE = re.compile(r"(?<=[«‹])[ \u00a0\u202f]|[ \u00a0\u202f](?=[»›])")
-_DASHES = re.compile(r"(?<!-)-{2,3}(?!-)")
-_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
-_NUMBER = re.compile(r"[-+]?[\d.,'\u2019_\u00a0\u2009\u202f ]{1,40}(?:[eE][+-]?\d{1,4})?")
-_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:\.\d{3}){1,6}")
 _LONGEST = 20_000
 """Characters of a difference that rules look at."""
 
@@ -117,85 +104,29 @@ def of_white_space(d: Difference) -> Kind | None:
 def of_unicode_form(d: Difference) -> Kind | None:
     """The same characters, composed or not, in another width, as typographic marks, escaped or
     decoded by another code."""
-    there, here = d.there[:_LONGEST], d.here[:_LONGEST]
-    if _plain(there) == _plain(here) or _is_escaped(d):
-        return "unicode_form"
-    if there.isascii() and here.isascii():
-        return None
-    is_misread = _read_as_latin(there) == here or _read_as_latin(here) == there
-    return "unicode_form" if is_misread and there and here else None
-
-
-def _is_escaped(d: Difference) -> bool:
-    """Whether strokes that JSON may write before `/` came or went, or an address was encoded."""
-    there, here = (text[:_LONGEST] + d.after[:1] for text in (d.there, d.here))
-    if there.replace("\\/", "/") == here.replace("\\/", "/"):
-        return "/" in there
-    return "%" in there + here and unquote(there) == unquote(here)
-
-
-def _plain(text: str) -> str:
-    def character(match: re.Match[str]) -> str:
-        return chr(int(match[1], 16))
-
-    text = _ESCAPE.sub(character, text)
-    with suppress(UnicodeDecodeError):  # half a pair of surrogates is compared as it is
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16")
-    text = in_ascii_digits(
-        unicodedata.normalize("NFKC", html.unescape(text).replace("\u2033", '"'))
-    )
-    return _DASHES.sub("-", _FRENCH_QUOTE.sub("", text).translate(_QUOTES))
-
-
-def _read_as_latin(text: str) -> str:
-    """UTF-8 that was read as Latin-1 or Windows-1252 (`CafÃ©`), as it was meant; else the text."""
-    for code in ("cp1252", "latin-1"):
-        with suppress(UnicodeError):
-            return text.encode(code).decode()
-    return text
+    is_one = are_one_text(d.there[:_LONGEST], d.here[:_LONGEST], d.after[:1])
+    return "unicode_form" if is_one else None
 
 
 def of_number_format(d: Difference) -> Kind | None:
-    """The same number written otherwise: 1,000 and 1000, 0.10 and 0.1, 1e3 and 1000."""
-    one, other = _UNIT.search(d.there), _UNIT.search(d.here)
-    texts = [d.there, d.here]
-    if one and other and one[0] == other[0]:  # `2kg`, `2.0kg`
-        texts = [d.there[: one.start()], d.here[: other.start()]]
-    there, here = map(numbers_of, texts)
-    return "number_format" if there and here and there & here else None
-
-
-_UNIT = re.compile(r"(?<=\d)(?:[^\W\d_]{1,8}|%|°[CF]?)$")
-
-
-def numbers_of(text: str) -> set[Decimal]:
-    """What a text may mean as a number: `1.000` may be one or a thousand."""
-    text = text.strip()
-    if not any(map(str.isdigit, text)) or not _NUMBER.fullmatch(text):
-        return set()
-    bare = re.sub(r"['\u2019_\u00a0\u2009\u202f ]", "", text)
-    readings = {bare.replace(",", "")}
-    if _THOUSANDS.fullmatch(bare):
-        readings.add(bare.replace(".", ""))
-    if "," in bare:
-        readings.add(bare.replace(".", "").replace(",", "."))
-    found: set[Decimal] = set()
-    for reading in readings:
-        try:
-            found.add(Decimal(reading).normalize())
-        except InvalidOperation:
-            continue
-    return found
+    """The same number written otherwise: 1,000 and 1000, 0.10 and 0.1, 1e3 and 1000; so are
+    several of one word."""
+    if are_one_number(d.there, d.here):
+        return "number_format"
+    is_clock = d.shape == "clock"
+    return "number_format" if not is_clock and are_same_numbers(d.there, d.here) else None
 
 
 def of_attribution(d: Difference) -> Kind | None:
     """A line that says which client sent the request, not which request it is, nor on which
     machine or in which folder its user works."""
-    before = d.line_before[-48:] + d.here[:24]
-    if _NAMES_THE_REQUEST.search(before) or _NAMES_THE_USER.match(d.line_before + d.here[:24]):
+    text = d.here if d.here.strip() else d.there
+    head = ("" if text.startswith("\n") else d.line_before) + text.lstrip("\n")[:24]
+    if _NAMES_THE_REQUEST.search(head[-72:]) or _NAMES_THE_USER.match(head):
         return None
     lines = [d.line(d.here), d.line(d.there)]
-    if _PATH.search(d.line_before[-300:]) and are_ids(d.there, d.here):
+    above = d.line_before[-300:]
+    if _PATH.search(above) and not _OF_A_BUILD.search(above) and are_ids(d.there, d.here):
         return None  # whose name a path has, and whose id, are two things
     seen = [found for line in lines if (found := ATTRIBUTION.search(line))]
     if max(len(d.there), len(d.here)) > _LONGEST_ATTRIBUTION:  # a text that has such a line in it
@@ -204,12 +135,21 @@ def of_attribution(d: Difference) -> Kind | None:
         return "attribution"
     at = len(d.line_before)
     for line, text in zip(lines, (d.here, d.there), strict=True):
-        for one in volatile_in(line):
-            if one.kind == "attribution" and one.start <= at and at + len(text) <= one.stop:
-                return "attribution"
+        told = [(x.start, x.stop) for x in volatile_in(line) if x.kind == "attribution"]
+        stretches = [x.span() for x in _LINES.finditer(line, at, at + len(text))]
+        if text and not stretches:
+            continue
+        if told and all(
+            any(begin <= start and stop <= end for begin, end in told)
+            for start, stop in stretches or [(at, at)]
+        ):
+            return "attribution"
     return None
 
 
+_LINES = re.compile(r"\S(?:.*\S)?")
+_OF_A_BUILD = re.compile(r"[\w-]/v?\d{1,6}(?:\.\d{1,8})+[-+._~][\w.]{0,40}$")
+"""`Zed/0.171.38-9f3ac2d1` names what was built, and nobody's id."""
 _LONGEST_ATTRIBUTION = 600
 _PATH = re.compile(r"(?:[/\\]|://)[^\s\"'<>|]{0,300}$")
 _NAMES_THE_REQUEST = re.compile(
@@ -229,19 +169,59 @@ def of_clock(d: Difference) -> Kind | None:
         return "clock"
     sides = [text.strip(" \t\n,.;:()[]-") for text in (d.there, d.here)]
     if any(sides) and all(side == "" or is_clock(side) for side in sides):
-        return "clock"
+        is_part = all(side == "" or PART_OF_A_DAY.fullmatch(side) for side in sides)
+        if not is_part or _tells_the_time_of_day(d.line_before):
+            return "clock"
     if is_labelled(d.line_before, sides):
         return "clock"
     after = d.after.partition("\n")[0]
     if d.shape == "number" and is_beside_a_date(d.line_before, d.here, after):
         return "clock"
-    return "clock" if are_counts(*sides) else None
+    if is_hour(d.line_before, sides, after):
+        return "clock"
+    if d.shape in (None, "word") and _is_spelt_time(d):
+        return "clock"
+    is_named = _WHOSE.search(d.line_before) and not CLOCK_LABEL.search(d.line_before[-_BEFORE:])
+    return "clock" if are_counts(*sides) and not is_named else None
+
+
+def _is_spelt_time(d: Difference) -> bool:
+    """Whether it is a clock once the numbers that it has in words are figures."""
+    lines = d.line(d.there), d.line(d.here)
+    if are_weekdays(*lines):
+        return True
+    figures = in_figures(*lines)
+    if figures is None:
+        return False
+    old, new = figures
+    found = [
+        kind_of(
+            Difference(old[h.there_start : h.there_stop], new[h.start : h.stop], new[: h.start],
+                       new[h.stop :], h.shape, d.role)
+        )
+        for h in hunks_of(old, new)
+    ]  # fmt: skip
+    return set(found) == {"clock"}
+
+
+def _tells_the_time_of_day(before: str) -> bool:
+    """Whether these words stand before the part of a day that it is, and not `the` or a name."""
+    last = before.split()[-1].casefold() if before.strip() else ""
+    return bool(
+        last in WEEKDAY_WORDS or GREETING.search(before) or CLOCK_LABEL.search(before[-_BEFORE:])
+    )
+
+
+_BEFORE = 24
+_WHOSE = re.compile(r"(?i)(?:ids?|no|nr|number)\W{0,4}$")
+"""A number of nine digits or ten may be anybody's: `UID: 920256870`."""
 
 
 def of_id(d: Difference) -> Kind | None:
     """uuids and ids of letters and digits mixed: whose they are, the trace tells."""
-    is_address = d.after.startswith("@") and not _LONG_HEX.fullmatch(d.here)
-    if is_address and not is_random(d.here):  # and no Message-Id
+    is_handle = _HANDLE.search(d.before[-2:]) is not None and len(d.here) < _LONG_ID
+    is_address = d.after.startswith("@") and not is_random(d.here)  # and no Message-Id
+    if (is_handle or is_address) and not _LONG_HEX.fullmatch(d.here):
         return "?words" if is_instructions(d.role) else None
     if all(map(_HEX_NUMBER.fullmatch, (d.there, d.here))):
         apart = int(d.there, 16) - int(d.here, 16)
@@ -256,6 +236,7 @@ def of_id(d: Difference) -> Kind | None:
     return "?id" if is_named or all(map(_HEX_WORD.fullmatch, sides)) else None
 
 
+_HANDLE = re.compile(r"(?<![\w.])@$")  # `@ann_lee12`
 _NUMBERED_NOUN = re.compile(rf"{REQUEST.pattern}[-_:#]$")
 _ID_SAID = re.compile(r"(?i)(?<![a-z])(?:ids?|handle|key|kennung|identifier)(?![a-z])")
 _ID_WORD = re.compile(r"[0-9a-z]{4,64}|[0-9A-Z]{4,64}")
@@ -346,7 +327,7 @@ def of_number(d: Difference) -> Kind | None:
     ]
     if all(both) or (_WORD_COUNT.fullmatch(d.here) and _only_digits_differ(d.there, d.here)):
         return "?number"
-    one, other = _UNIT.search(d.there), _UNIT.search(d.here)
+    one, other = UNIT.search(d.there), UNIT.search(d.here)
     are_alike = one is not None and other is not None and one[0] == other[0]
     return "?number" if are_alike and all(map(_COUNT_OF.fullmatch, (d.there, d.here))) else None
 
@@ -360,13 +341,33 @@ def of_template_flip(d: Difference) -> Kind | None:
     there, here = d.there[:_LONGEST], d.here[:_LONGEST]
     if any(map(THINK.search, (there, here))):
         return "template_flip"
+    is_within = _goes_on(d.before.rstrip()[::-1], _LAST_MARK) and _goes_on(d.after, MARKER)
+    is_placeholder = _PLACEHOLDER.fullmatch((here or there).strip()) is not None
+    is_placeholder = is_placeholder and not _OF_A_TEMPLATE.search(here or there)
+    if is_within and d.role in _SAID_BY and is_placeholder:
+        return None  # in the midst of what was said a value was taken out
     for one, other in ((there, here), (here, there)):
         if MARKER.search(one) and len(one) <= 400 and len(other) <= 400:
             return "template_flip"
     alone = (there + here).strip()
-    if d.role in ("user", "assistant", "tool") and TAG.fullmatch(alone):
-        return None if there.strip() and here.strip() else "template_flip"
+    if d.role in _SAID_BY and TAG.fullmatch(alone):
+        return None if is_within or (there.strip() and here.strip()) else "template_flip"
     return None
+
+
+def _goes_on(text: str, mark: re.Pattern[str]) -> bool:
+    """Whether what stands there is said too, and no mark of the template that ends the message."""
+    return bool(text.strip()) and mark.match(text.lstrip()) is None
+
+
+_LAST_MARK = re.compile(r"[\n>\]]")
+"""Read backwards: a line, or a mark, ends there."""
+_SAID_BY = ("user", "assistant", "tool")
+_OF_A_TEMPLATE = re.compile(
+    r"(?i)im_|eo[tmsd]|e[no]d_?of|start_?of|begin_?of|header|endoftext|startoftext|channel|message|"
+    r"return|call|constrain|[be]os|sep|pad|unk|system|user|assistant|tool|fim_|think"
+)
+_PLACEHOLDER = re.compile(r"(?i)<\|?[a-z_]{2,32}\|?>|\[[a-z _]{2,32}\]")
 
 
 def of_image(d: Difference) -> Kind | None:
@@ -446,28 +447,3 @@ RULES: tuple[Rule, ...] = (
     of_tool,
     of_words,
 )
-
-
-def json_blocks(text: str) -> list[tuple[int, int, object]]:
-    """(start, stop, value) of the largest JSON objects and arrays within a text. Bounded: what is
-    no JSON is not read again from every bracket in it."""
-    decoder = json.JSONDecoder()
-    found: list[tuple[int, int, object]] = []
-    at, tries = 0, 0
-    while tries < _MOST_TRIES:
-        begin = _OPENING.search(text, at)
-        if begin is None:
-            break
-        tries += 1
-        try:
-            value, stop = decoder.raw_decode(text, begin.start())
-        except (ValueError, RecursionError):
-            at = begin.start() + 1
-            continue
-        found.append((begin.start(), stop, value))
-        at = stop
-    return found
-
-
-_MOST_TRIES = 200
-_OPENING = re.compile(r"[{\[](?=\s{0,64}[\"{\[\d\-tfn\]}])")

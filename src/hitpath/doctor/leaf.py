@@ -12,12 +12,14 @@ from dataclasses import replace
 from hitpath.canonical.tools import tool_name
 from hitpath.doctor.change import Kind
 from hitpath.doctor.digits import in_ascii_digits
+from hitpath.doctor.json_strings import opened_blocks
 from hitpath.doctor.jsondiff import json_differences, sorted_text
-from hitpath.doctor.kinds import Difference, are_ids, is_tool, json_blocks, kind_of
-from hitpath.doctor.leaf_change import LeafChange, heading_of, label_of
+from hitpath.doctor.kinds import Difference, are_ids, is_tool, kind_of
+from hitpath.doctor.leaf_change import LeafChange, behind_of, heading_of, label_of
 from hitpath.doctor.line_orders import heal_items
 from hitpath.doctor.literals import literal_blocks
 from hitpath.doctor.moved_lines import heal_moves
+from hitpath.doctor.number_words import size_of_its_beginning
 from hitpath.doctor.textdiff import Hunk, common_length, hunks_of
 from hitpath.doctor.words_of_kinds import ATTRIBUTION
 
@@ -60,7 +62,7 @@ def _leaf_changes(there: str, here: str, role: str) -> list[LeafChange]:
     common = common_length(there, here)
     earlier = there
     there = _heal_attribution(there, here, found)
-    there = _heal_blocks(there, here, found, json_blocks)
+    there = _heal_blocks(there, here, found, opened_blocks)
     there = _heal_blocks(there, here, found, literal_blocks)
     there = heal_items(there, here, found)
     num_healed = len(found)
@@ -75,6 +77,11 @@ def _leaf_changes(there: str, here: str, role: str) -> list[LeafChange]:
         if has_moved and hunk.shape == "number" and _is_ordinal(here, hunk):
             continue  # the number that a line has in its list
         before = here[max(0, hunk.start - _AROUND) : hunk.start]
+        by = size_of_its_beginning(before, old, new)
+        if by and there[: hunk.there_start].endswith(here[hunk.start - by : hunk.start]):
+            hunk = hunk._replace(there_start=hunk.there_start - by, start=hunk.start - by)
+            old, new = there[hunk.there_start : hunk.there_stop], here[hunk.start : hunk.stop]
+            before = before[:-by]
         after = here[hunk.stop : hunk.stop + _AROUND]
         kind = kind_of(Difference(old, new, before, after, hunk.shape, role))
         first = _first_of(there, here, hunk)
@@ -82,7 +89,7 @@ def _leaf_changes(there: str, here: str, role: str) -> list[LeafChange]:
         found.append(
             LeafChange(
                 kind, first, start, stop, old, new, label_of(before),
-                heading=heading_of(here, hunk.start, new or old),
+                heading=heading_of(here, hunk.start, new or old), behind=behind_of(after),
             )
         )  # fmt: skip
     found.sort(key=lambda change: (change.first, change.stop))
@@ -119,7 +126,7 @@ def _stand_as_often(lines: str, there: str, here: str) -> bool:
     if len(texts) > _MOST_LOOSE or any(len(text) > _SHORT_LINE for text in texts):
         return False
     counts = [Counter(map(str.strip, text.splitlines())) for text in (there, here)]
-    return all(counts[0][text] == counts[1][text] > 1 for text in texts)
+    return all(counts[0][text] == counts[1][text] > 0 for text in texts)
 
 
 _MOST_LOOSE, _SHORT_LINE = 32, 24
@@ -205,7 +212,7 @@ def _one_value(last: LeafChange, change: LeafChange, between: str) -> LeafChange
 
 def _as_one(one: LeafChange, other: LeafChange, kind: Kind, between: str) -> LeafChange:
     return replace(
-        one, kind=kind, stop=max(one.stop, other.stop),
+        one, kind=kind, stop=max(one.stop, other.stop), behind=other.behind,
         there=f"{one.there}{between}{other.there}", here=f"{one.here}{between}{other.here}",
     )  # fmt: skip
 

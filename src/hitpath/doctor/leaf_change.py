@@ -23,6 +23,7 @@ class LeafChange:
     label: str
     detail: str = ""
     heading: str = ""
+    behind: str = ""
 
 
 def label_of(before: str) -> str:
@@ -34,6 +35,14 @@ def label_of(before: str) -> str:
         heading = _masked(above.rpartition("\n")[2][:60])
         words = heading if _HEADING.fullmatch(heading) else words
     return words
+
+
+def behind_of(after: str) -> str:
+    """The words behind a difference in its line, numbers masked."""
+    return _masked(after[:_BEHIND].partition("\n")[0])
+
+
+_BEHIND = 32
 
 
 def _masked(text: str) -> str:

@@ -87,6 +87,7 @@ def heal_moves(
                     healed = _drawn(one, other, there, here, block, found)
                 return heal_moves(healed, here, role, found, most_drawn - 1)
     block = Gap(blocks[0].a, blocks[-1].a_stop, blocks[0].b, blocks[-1].b_stop)
+    block = _without_lines_before(one, other, block, moved)
     begin, old_begin = _start(other, block.b, here), _start(one, block.a, there)
     first = begin + common_length(there[old_begin:], here[begin:])
     here_moved = [x for gap in gaps for x in other[gap.b : gap.b_stop] if x.key in moved]
@@ -104,6 +105,19 @@ def heal_moves(
     if healed.replace("\n", "") == here.replace("\n", ""):
         return here  # a line that was the last one has got a line end: part of the move
     return healed
+
+
+def _without_lines_before(one: list[Line], other: list[Line], block: Gap, moved: set[str]) -> Gap:
+    """A block without the lines before what moved that are the same ones with another value."""
+    a, b = block.a, block.b
+    while (
+        a < block.a_stop
+        and b < block.b_stop
+        and not {one[a].key, other[b].key} & moved
+        and _is_one_field(one[a].text, other[b].text)
+    ):
+        a, b = a + 1, b + 1
+    return Gap(a, block.a_stop, b, block.b_stop)
 
 
 def _holds(one: list[Line], other: list[Line], gap: Gap, moved: set[str]) -> bool:
@@ -292,8 +306,15 @@ def _in_order_of(one: Sequence[Line], other: Sequence[Line]) -> str | None:
             del known[old]
         if not known:
             del lines[key]
-        pieces += [old if key == line.key else text, line.text[len(text) :]]
+        is_value = key == line.key or not _differ_in_words(key, line.key)
+        pieces += [old if is_value else text, line.text[len(text) :]]
     return None if lines else "".join(pieces)
+
+
+def _differ_in_words(one: str, other: str) -> bool:
+    """Whether what one line has beyond another is more than a number written otherwise."""
+    shorter, longer = sorted((one, other), key=len)
+    return any(map(str.isalpha, longer.replace(shorter, "", 1)))
 
 
 def _longer_or_shorter(key: str, lines: Iterable[str]) -> str | None:

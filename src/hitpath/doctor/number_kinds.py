@@ -4,9 +4,16 @@ import re
 from statistics import median
 
 from hitpath.doctor.change import Change, Kind
-from hitpath.doctor.fields import Pairs, labelled, num_within, stays_in_session
+from hitpath.doctor.fields import (
+    Pairs,
+    are_phones,
+    is_of_a_request,
+    labelled,
+    num_within,
+    stays_in_session,
+)
 from hitpath.doctor.open_groups import Seen, nearest_words
-from hitpath.doctor.words_of_kinds import COUNTED, REQUEST, SAMPLE, USER
+from hitpath.doctor.words_of_kinds import AMOUNT, COUNTED, SAMPLE, USER
 
 _NUMBER = re.compile(r"0x[0-9A-Fa-f]+|\d+(?:[.,]\d+)*")
 _SMALL_STEP, _LOOKED_AT, _DRAWN = 16, 32, 3
@@ -16,20 +23,25 @@ _ORDINAL = re.compile(r"(?<![a-z])\d{1,6}(?:st|nd|rd|th|ème)\s*$")
 
 def number_kind(seen: list[Seen], pairs: Pairs) -> Kind:
     steps = [step for one in seen if (step := _step(one.told)) is not None]
-    rising = sum(step > 0 for step in steps)
-    one_way = bool(steps) and max(rising, len(steps) - rising) >= 0.9 * len(steps)
+    one_way = _is_one_way(steps)
     if labelled(SAMPLE, seen):
         return "random_sample"
-    if _rises_within(seen):
+    if are_phones(seen) and not num_within(seen):
+        return "per_user_field"
+    if _rises_within(seen) or _is_used_up(seen, steps, pairs):
         return "counter"
     jumps = _jumps(seen, steps)
     is_id = jumps and _is_of_a_request(seen)
-    if labelled(COUNTED, seen) and not jumps and (one_way or not labelled(USER, seen)):
+    is_somebodys = labelled(USER, seen) or _is_left_to_somebody(seen, pairs)
+    may_count = not jumps and not _wavers_within(seen)
+    if labelled(COUNTED, seen) and may_count and (one_way or not is_somebodys):
         return "counter"
     if stays_in_session(seen, pairs) and pairs.within and (labelled(USER, seen) or not one_way):
         return "request_id" if is_id else "per_user_field"
     if is_id:
         return "request_id"
+    if not pairs.within and labelled(USER, seen) and not labelled(COUNTED, seen):
+        return "per_user_field"
     is_steady = len(steps) >= _DRAWN or all(abs(step) <= _SMALL_STEP for step in steps)
     if one_way and not jumps and is_steady:
         return "counter"
@@ -38,6 +50,14 @@ def number_kind(seen: list[Seen], pairs: Pairs) -> Kind:
     if labelled(USER, seen) and not num_within(seen):
         return "per_user_field"
     return "random_sample"
+
+
+def counts_by_small_steps(seen: list[Seen]) -> bool:
+    """Whether numbers go one way by small steps, in all or anew in each session, whatever words
+    say."""
+    steps = [step for one in seen if (step := _step(one.told)) is not None]
+    is_small = all(abs(step) <= _SMALL_STEP for step in steps)
+    return (is_small and _is_one_way(steps)) or _rises_within(seen) or _counts_anew(seen)
 
 
 def _rises_within(seen: list[Seen]) -> bool:
@@ -53,11 +73,66 @@ def _rises_within(seen: list[Seen]) -> bool:
 _OFTEN, _ALIKE_STEPS = 6, 3
 
 
+def _wavers_within(seen: list[Seen]) -> bool:
+    """Whether a number rises as often as it falls while a dialogue goes on: it is drawn, whatever
+    it is called."""
+    within = [step for one in seen if one.same_session and (step := _step(one.told)) is not None]
+    ups = sum(step > 0 for step in within)
+    return len(within) >= _OFTEN and min(ups, len(within) - ups) >= _WAVERING * len(within)
+
+
+_WAVERING = 0.25
+
+
+def _is_used_up(seen: list[Seen], steps: list[float], pairs: Pairs) -> bool:
+    """Whether a number is what was used, or is left, of a whole: words say so, or two numbers of
+    which one falls by what the other rises. Within sessions it goes one way; what changes between
+    them only is a user's, and where there are none it goes one way too."""
+    within = [step for one in seen if one.same_session and (step := _step(one.told)) is not None]
+    told = seen[0].told
+    has_rest = bool(steps) and all(_has_rest(one.told) for one in seen)
+    if not within:
+        is_said = labelled(AMOUNT, seen) and not USER.search(nearest_words(told.label))
+        return pairs.within < _DRAWN and (has_rest or (is_said and _is_one_way(steps)))
+    is_said = labelled(AMOUNT, seen) or all(_SAID_BEHIND.match(one.told.behind) for one in seen)
+    is_part = all(_OF_A_WHOLE.match(one.told.behind) for one in seen)
+    return _is_one_way(within) and (has_rest or is_said or is_part)
+
+
+def _is_left_to_somebody(seen: list[Seen], pairs: Pairs) -> bool:
+    """Whether what is left, or was used, never changes as a dialogue goes on: `vacation days
+    left`."""
+    return labelled(AMOUNT, seen) and not num_within(seen) and pairs.within >= _DRAWN
+
+
+def _is_one_way(steps: list[float]) -> bool:
+    ups = sum(step > 0 for step in steps)
+    return bool(steps) and max(ups, len(steps) - ups) >= _MOSTLY_WITHIN * len(steps)
+
+
+def _has_rest(told: Change) -> bool:
+    """Whether one number rose by what another fell: `used 12, left 88`."""
+    sides = [[_value(x) for x in _NUMBER.findall(text) if len(x) <= _LOOKED_AT and x.count(".") < 2]
+             for text in (told.there, told.here)]  # fmt: skip
+    if not len(sides[0]) == len(sides[1]) == _TWO:
+        return False
+    one, other = (new - old for old, new in zip(sides[0], sides[1], strict=True))
+    return one + other == 0 != one
+
+
+_TWO = 2
+_SAID_BEHIND = re.compile(
+    r"\s?%?\s?(?:[^\W\d_]{2,16}\s)?(?:are\s|is\s)?"
+    r"(?:used|remaining|left|spent|consumed|so far)(?!\w)"
+    r"|\s?%?\s?(?:使用|已用|剩余|残り|remaining)"
+)
+_OF_A_WHOLE = re.compile(r"\s?(?:/|(?:of|von|de|sur|di|van|из|z)(?:\s\w{2,4})?)\s?0(?![./-])")
+
+
 def _jumps(seen: list[Seen], steps: list[float]) -> bool:
     """Whether a number of several digits is drawn, and counts nothing: it rises and falls, or, seen
     a few times only, becomes quite another."""
-    sizes = [max(len(_DIGITS.sub("", text)) for text in (one.told.there, one.told.here))
-             for one in seen]  # fmt: skip
+    sizes = [_num_digits(one.told) for one in seen]
     if not steps or median(sizes) < _LONG_NUMBER:
         return False
     within = [step for one in seen if one.same_session and (step := _step(one.told)) is not None]
@@ -77,8 +152,15 @@ def _jumps(seen: list[Seen], steps: list[float]) -> bool:
 def _is_of_a_request(seen: list[Seen]) -> bool:
     """Whether the words before a number, or its own, name a request or what it is a part of."""
     told = seen[0].told
-    near = f"{nearest_words(told.label)} {_NUMBER.sub('', told.here)}"
-    return bool(REQUEST.search(near)) and not USER.search(near)
+    return is_of_a_request(f"{nearest_words(told.label)} {_NUMBER.sub('', told.here)}".strip())
+
+
+def _num_digits(told: Change) -> int:
+    """Of the first number that is another now."""
+    pairs = zip(_NUMBER.findall(told.there), _NUMBER.findall(told.here), strict=False)
+    return next(
+        (max(len(_DIGITS.sub("", x)) for x in pair) for pair in pairs if pair[0] != pair[1]), 0
+    )
 
 
 def _first_value(text: str) -> float | None:

@@ -62,7 +62,7 @@ def groups_of(findings: Sequence[Finding]) -> list[Group]:
         for at, change in enumerate(finding.comparison.changes):
             if change.kind in OPEN:
                 place = (finding.application, general_path(change.json_path))
-                key = (place, _words_before(change), change.kind)
+                key = (place, words_before(change), change.kind)
                 by_words[key].append(Seen(number, at, finding.same_session, change))
     groups = [Group(place, kind, seen) for (place, _, kind), seen in by_words.items()]
     return _pooled(groups)
@@ -181,10 +181,11 @@ def nearest_words(label: str) -> str:
     return parts[-1].strip()[-32:] if parts else ""
 
 
-def _words_before(change: Change) -> str:
+def words_before(change: Change) -> str:
     """What changes of one field have in common: the words right before it, to their colon."""
     words = _WITH_DIGITS.sub("0", nearest_words(change.label))  # an id before it may change too
-    listed = _LIST.search(change.label) if change.kind == "?words" else None
+    may_be_listed = change.kind in ("?words", "array_order")
+    listed = _LIST.search(change.label) if may_be_listed else None
     if listed is not None:  # some members of a list may stay
         return listed[1]
     if is_sentence(words):  # the item before it in a list: the line's beginning tells

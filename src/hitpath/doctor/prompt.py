@@ -105,12 +105,13 @@ class Prompt:
         return "\n".join(part.text.partition(HEADER)[0] for part in parts if part.form != "glue")
 
     def words_of(self, message: Message) -> str:
-        """As text_of, without images: one that was encoded anew is still the same picture."""
+        """As text_of, without images: one that was encoded anew is still the same picture; and
+        without the types of blocks: a block of text is that text."""
         parts = self.parts[message.begin : message.end]
         return "\n".join(
             part.text.partition(HEADER)[0]
             for part in parts
-            if part.form != "glue" and not part.is_image
+            if not (part.form == "glue" or part.is_image or part.path.endswith("].type"))
         )
 
     def spans(self) -> list[tuple[str, str, int, int]]:

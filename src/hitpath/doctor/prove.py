@@ -11,6 +11,7 @@ import numpy as np
 
 from hitpath.doctor.advice import NOT_FIXED
 from hitpath.doctor.change import Kind
+from hitpath.doctor.coming_lines import coming_lines
 from hitpath.doctor.constants import constants_of
 from hitpath.doctor.defects import Defect
 from hitpath.doctor.diagnose import Finding, Requests
@@ -269,6 +270,7 @@ def whole_plan(
     return Plan(
         steps & frozenset(STEPS),
         stamps=stamps_of(findings, requests, *kinds) if kinds else {},
+        lines=coming_lines(findings, requests, kinds),
         constants=constants_of(findings, requests) if kinds else {},
         samples=sample_lines_of(findings, requests) if SAMPLED in kinds else {},
         appends=True,

@@ -31,13 +31,9 @@ class Cured:
     looked_at: int
 
     @property
-    def is_most(self) -> bool:
-        """Whether what a replay gives is the gain of mending the defect."""
-        return 2 * self.num > self.looked_at
-
-    @property
     def is_some(self) -> bool:
-        """Whether it is more than a few that are mended by the way."""
+        """Whether it is more than a few that are mended by the way: what a replay gives is a gain
+        of mending the defect."""
         return 4 * self.num >= self.looked_at > 0
 
 

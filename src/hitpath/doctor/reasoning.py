@@ -22,7 +22,8 @@ from hitpath.doctor.requests import Request, built_of
 from hitpath.doctor.thoughts import without_thoughts
 from hitpath.traces.conversations import plain_message
 
-_FIELDS = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks")
+_FIELDS = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks",
+           "tool_plan")  # fmt: skip
 _BLOCKS = ("thinking", "redacted_thinking", "reasoning")
 Message = dict[str, Any]
 Words = tuple[int, int]

@@ -52,8 +52,7 @@ def reply_changes(there: Request, here: Prompt) -> Iterator[Change]:
     new = here.messages[number]
     if new.role != "assistant":
         return
-    reply = _as_sent(there.replies[0])
-    made = PromptBuilder().prompt([Said(reply, new.path)])
+    made = built_reply(there.replies[0], new.path)
     old = made.messages[0]
     if old.key == new.key:
         return
@@ -76,6 +75,11 @@ def _item_left_out(there: Request, here: Prompt, number: int) -> Iterator[Change
     text = made.text_of(thought)
     yield Change("template_flip", new.path, ASSISTANT, 0, start, start, text[:_SHOWN], "", "",
                  LEFT_OUT)  # fmt: skip
+
+
+def built_reply(reply: dict[str, Any], path: str) -> Prompt:
+    """A reply as a message of the assistant, as a later request sends it."""
+    return PromptBuilder().prompt([Said(_as_sent(reply), path)])
 
 
 def _as_sent(reply: dict[str, Any]) -> dict[str, Any]:
@@ -120,7 +124,7 @@ def same_text_change(ids: Ids, decode: Decode) -> Change | None:
     shared = common_length(old, new)
     is_all = len(there) < _LOOKED_AT and shared >= len(old.rstrip(_BROKEN))
     longest = max(len(decode(there[:1])), len(decode(here[:1])))
-    if not shared or not (is_all or shared > longest or shared == len(new)):
+    if not old[:shared].strip(_BROKEN) or not (is_all or shared > longest or shared == len(new)):
         return None
     seams = (ids.prompt_length, len(ids.expected))
     merged = any(_merges_at(seam - ids.common, there, here, decode) for seam in seams)

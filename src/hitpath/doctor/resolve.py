@@ -6,7 +6,7 @@ that changed once were edited. Labels (`User:`, `Seed:`, `Turn`) decide where nu
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,12 +14,15 @@ from hitpath.canonical.id_shapes import is_random
 from hitpath.doctor.change import OPEN, Change, Kind
 from hitpath.doctor.clock_by_time import Apart, Pair, goes_with_time
 from hitpath.doctor.diagnose import Finding
-from hitpath.doctor.fields import Pairs, come_back, labelled, stays_in_session
+from hitpath.doctor.fields import Pairs, is_of_a_request, labelled, stays_in_session
 from hitpath.doctor.lines_that_come import as_their_fields, stamped_lines
 from hitpath.doctor.near_places import as_their_place
-from hitpath.doctor.number_kinds import number_kind
+from hitpath.doctor.no_clocks import Arrived, as_no_clocks
+from hitpath.doctor.number_kinds import counts_by_small_steps, number_kind
+from hitpath.doctor.number_words import numbers_of_sides
 from hitpath.doctor.one_place import of_one_place
 from hitpath.doctor.open_groups import (
+    Group,
     Place,
     Seen,
     compared,
@@ -27,9 +30,11 @@ from hitpath.doctor.open_groups import (
     groups_of,
     nearest_words,
     units_of,
+    words_before,
 )
 from hitpath.doctor.prompt import TOOLS
 from hitpath.doctor.relatives import NONE
+from hitpath.doctor.value_runs import Run, are_edits, are_many, come_back, runs_of
 from hitpath.doctor.word_kinds import words_kind
 from hitpath.doctor.words_of_kinds import COUNTED, REQUEST, SAMPLE, USER
 
@@ -51,6 +56,8 @@ class _Sample:
     units: set[str] = field(default_factory=set)
     begins: set[str] = field(default_factory=set)
     words: set[str] = field(default_factory=set)
+    labels: Counter[str] = field(default_factory=Counter)
+    orders: Counter[str] = field(default_factory=Counter)
     first: int = 1 << 62
     last: int = 0
 
@@ -60,9 +67,16 @@ class _Sample:
             self.units.update(units_of(one.told))
             self.begins.update(_begins(one.told))
             self.words.update(_words_in(one.told))
+            self.labels[words_before(one.told)] += 1
             self.first = min(self.first, one.told.char_offset)
             size = max(len(one.told.there), len(one.told.here))
             self.last = max(self.last, one.told.char_offset + size)
+
+    def draws_a_list(self, change: Change) -> bool:
+        """Whether a list in another order was drawn anew: what stands behind its words has other
+        members more often. Of three dice all may come again."""
+        words = words_before(change)
+        return change.kind == "array_order" and self.labels[words] > self.orders[words]
 
     def may_hold(self, change: Change) -> bool:
         """Whether a change shows a line of it, or is written like its lines: where they stand, or
@@ -77,9 +91,11 @@ class _Sample:
         return is_telling or not self.units.isdisjoint(units_of(change))
 
 
-def resolve(findings: Sequence[Finding], apart: Apart | None = None) -> list[Finding]:
+def resolve(
+    findings: Sequence[Finding], apart: Apart | None = None, arrived: Arrived | None = None
+) -> list[Finding]:
     """The findings with every kind decided. apart: seconds between two rows, where they are
-    known."""
+    known; arrived: seconds since 1970 of one, likewise."""
     pairs = _count_pairs(findings)
     decided: dict[tuple[int, int], Kind] = {}
     samples: dict[Place, _Sample] = defaultdict(_Sample)
@@ -87,16 +103,17 @@ def resolve(findings: Sequence[Finding], apart: Apart | None = None) -> list[Fin
     for group in [*groups_of(findings), *stamped_lines(findings)]:
         own = pairs[group.place[0]]
         kind = _decide(group.kind, group.seen, own)
-        if kind == "request_id" and group.kind == "?id" and come_back(group.seen, findings):
-            stays = stays_in_session(group.seen, own) and own.within
-            kind = "per_user_field" if stays else "random_sample"
+        kind = _in_order_of_arrival(kind, group, own, findings)
         if kind in _MAY_TELL_TIME and apart is not None:
-            kind = "clock" if _tells_time(group.seen, findings, apart) else kind
+            figures = _in_figures(group.seen) if group.kind == "?words" else []
+            kind = "clock" if _tells_time(figures or group.seen, findings, apart) else kind
         decided.update({(one.finding, one.change): kind for one in group.seen})
         if kind == "random_sample":
             samples[group.place].add(group.seen)
         if kind == "per_user_field":
             users[group.place].update(one.told.label for one in group.seen)
+    if apart is not None:
+        decided.update(as_no_clocks(findings, pairs, (apart, arrived), dict(decided)))
     decided.update(as_their_fields(findings, decided))
     shuffled = _shuffled(findings, samples)
     for number, finding in enumerate(findings):
@@ -107,6 +124,35 @@ def resolve(findings: Sequence[Finding], apart: Apart | None = None) -> list[Fin
     return [_with_kinds(finding, number, decided) for number, finding in enumerate(findings)]
 
 
+def _in_order_of_arrival(
+    kind: Kind, group: Group, pairs: Pairs, findings: Sequence[Finding]
+) -> Kind:
+    """The kind, unless what stood there in all requests says another: few values that each stood
+    for long are edits, values that come back, or ever new ones, are none."""
+    seen, edited = group.seen, _edited(group.seen)
+    is_known = kind in ("request_id", edited) or len({one.told.here for one in seen}) <= _FEW_VALUES
+    if not is_known or seen[0].told.segment == TOOLS or pairs.within + pairs.between < _MANY_PAIRS:
+        return kind
+    runs = runs_of(seen, findings)
+    is_within = any(one.same_session for one in seen)
+    is_named = labelled(SAMPLE, seen) or (group.kind == "?number" and _may_count(seen, runs))
+    if kind != "request_id" and are_edits(runs, is_within) and not is_named:
+        return edited
+    is_drawn = kind == edited and group.kind == "?words" and are_many(runs)
+    if is_drawn or ((group.kind, kind) in _NOBODYS and come_back(runs)):
+        return (
+            "per_user_field" if stays_in_session(seen, pairs) and pairs.within else "random_sample"
+        )
+    return kind
+
+
+def _edited(seen: Sequence[Seen]) -> Kind:
+    return "tool_set" if seen[0].told.segment == TOOLS else "edited_message"
+
+
+_FEW_VALUES = 2
+_NOBODYS = (("?id", "request_id"), ("?words", "edited_message"))
+"""What is told of ids, and of words, that belong to nobody and do not come back."""
 _MAY_TELL_TIME: tuple[Kind, ...] = ("counter", "random_sample", "request_id", "per_user_field")
 
 
@@ -128,6 +174,7 @@ def _shuffled(findings: Sequence[Finding], samples: dict[Place, "_Sample"]) -> s
             place = (finding.application, general_path(change.json_path))
             if place in samples:
                 seen[place] = seen.get(place, False) or change.kind == "?words"
+                samples[place].orders[words_before(change)] += change.kind == "array_order"
         for place, is_drawn in seen.items():
             counts[place][is_drawn] += 1
     return {place for place, (moved, drawn) in counts.items() if moved > drawn}
@@ -152,12 +199,14 @@ def _of_samples(
         if sample is None:
             continue
         if change.kind in ("moved_block", "array_order"):
-            if place not in shuffled and not sample.units.isdisjoint(units_of(change)):
+            is_known = place not in shuffled and not sample.units.isdisjoint(units_of(change))
+            if is_known or sample.draws_a_list(change):
+                drawn.append(change)  # what stands behind it in its line is drawn too
                 yield (number, at), "random_sample"
         elif change.kind == "?words":
             if sample.may_hold(change) or any(_is_beside(change, one) for one in drawn):
                 yield (number, at), "random_sample"
-        elif change.kind in OPEN and any(_touches(change, one) for one in drawn):
+        elif change.kind in OPEN and any(_is_its_number(change, one) for one in drawn):
             yield (number, at), "random_sample"
 
 
@@ -202,9 +251,25 @@ def _is_beside(change: Change, drawn: Change) -> bool:
     return is_within or not _begins(change).isdisjoint(_begins(drawn))
 
 
-def _touches(change: Change, drawn: Change) -> bool:
-    """Whether a number is part of a sample: that of its first line."""
-    return change.json_path == drawn.json_path and _apart(change, drawn) <= _TELLING
+def _is_its_number(change: Change, drawn: Change) -> bool:
+    """Whether a number is part of a sample: that of its first line, or of a line behind it in a
+    list that is the same but for it."""
+    if change.json_path != drawn.json_path:
+        return False
+    is_ordinal = (
+        change.there.isdecimal()
+        and change.here.isdecimal()
+        and not change.label
+        and change.behind.startswith((".", ")", ":"))
+    )
+    between = change.label.removeprefix(drawn.label)
+    if between != change.label and len(drawn.label) >= _LEAST_LABEL and not _NAMES.search(between):
+        return _apart(change, drawn) <= _NEAR  # of one line, with no other name before it
+    return _apart(change, drawn) <= (_FAR if is_ordinal else _TELLING)
+
+
+_FAR = 4_000
+_NAMES = re.compile(r"[^\W\d_]{2}")
 
 
 def _begins(change: Change) -> set[str]:
@@ -249,7 +314,7 @@ def _decide(kind: Kind, seen: list[Seen], pairs: Pairs) -> Kind:
         if of_values in OPEN:
             kind, seen = of_values, seen if of_values == "?words" else others
     if _is_one_edit(seen, pairs):
-        return "tool_set" if seen[0].told.segment == TOOLS else "edited_message"
+        return _edited(seen)
     if seen[0].told.segment == TOOLS and _SCHEMA.search(seen[0].told.json_path):
         return "tool_set"
     if kind == "?id":
@@ -259,7 +324,35 @@ def _decide(kind: Kind, seen: list[Seen], pairs: Pairs) -> Kind:
         if told.segment == TOOLS and _RELEASE.search(told.label[-16:]) and "." in told.here:
             return "tool_set"
         return number_kind(seen, pairs)
+    spelt = _in_figures(seen)
+    if spelt and _is_counted(spelt, pairs) and counts_by_small_steps(spelt):
+        return "counter"
     return words_kind(seen, pairs)
+
+
+def _is_counted(spelt: list[Seen], pairs: Pairs) -> bool:
+    """Whether numbers in words are seen often enough to count, or a word says that they do. What
+    never changes within sessions may be a user's (`class III`), and needs more to be none."""
+    if labelled(SAMPLE, spelt):
+        return False
+    if labelled(COUNTED, spelt):
+        return True
+    is_within = pairs.within < _MANY_PAIRS or any(one.same_session for one in spelt)
+    return len(spelt) > (1 if is_within else _MANY_PAIRS)
+
+
+def _in_figures(seen: list[Seen]) -> list[Seen]:
+    """The changes with numbers in words as figures; none where one of them is no number, or all
+    are single letters."""
+    found: list[Seen] = []
+    for one in seen:
+        numbers = numbers_of_sides(one.told.there, one.told.here)
+        if numbers is None:
+            return []
+        told = replace(one.told, there=str(numbers[0]), here=str(numbers[1]))
+        found.append(replace(one, told=told))
+    texts = {text.strip(" .:()[]") for one in seen for text in (one.told.there, one.told.here)}
+    return [] if all(text.isascii() and len(text) == 1 for text in texts) else found
 
 
 def _is_one_edit(seen: list[Seen], pairs: Pairs) -> bool:
@@ -270,10 +363,24 @@ def _is_one_edit(seen: list[Seen], pairs: Pairs) -> bool:
         return False
     if seen[0].told.kind == "?words" and labelled(SAMPLE, seen):
         return False
-    near = nearest_words(seen[0].told.label)
-    last = " ".join(near.split()[-2:])
-    is_counted = COUNTED.search(last) and not _VERSION.search(last)
-    return not (is_counted or REQUEST.search(near))
+    told = seen[0].told
+    is_counted = told.kind == "?number" and _says_it_counts(told)
+    return not (is_counted or REQUEST.search(nearest_words(told.label)))
+
+
+def _may_count(seen: list[Seen], runs: Sequence[Run]) -> bool:
+    """Whether words say so, or a number rose, or fell, by a small step more than once."""
+    is_steady = len(runs) > _ONE_EDIT and counts_by_small_steps(seen)
+    return _says_it_counts(seen[0].told) or is_steady
+
+
+_ONE_EDIT = 2
+
+
+def _says_it_counts(told: Change) -> bool:
+    """Whether the two words before a number say that it counts, and is no version's."""
+    last = " ".join(nearest_words(told.label).split()[-2:])
+    return bool(COUNTED.search(last)) and not _VERSION.search(last)
 
 
 _MANY_PAIRS = 5
@@ -283,7 +390,7 @@ _VERSION = re.compile(r"(?i)(?<![a-z])(?:version|revision|rev|build|release|v)(?
 def _id(seen: list[Seen], pairs: Pairs) -> Kind:
     stays = stays_in_session(seen, pairs)
     near = nearest_words(seen[0].told.label)
-    if REQUEST.search(near) and not (USER.search(near) or SAMPLE.search(near)):
+    if is_of_a_request(near) and not SAMPLE.search(near):
         return "request_id"
     if labelled(USER, seen) and stays:
         return "per_user_field"

@@ -20,7 +20,7 @@ Shape = Literal["clock", "id", "number", "space", "hidden", "word", "mark"]
 _HIDDEN = (
     "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f"  # controls that end no line
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
-    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffc\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffc\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff"  # Unicode's Default_Ignorable_Code_Point, and marks of annotation
 )
 _TERMINAL = (
@@ -36,7 +36,7 @@ _GROUPED = r"(?<!\w)\d{1,3}(?: \d{3}(?!\d))+(?:[.,]\d{1,24})?"
 _PLAIN = rf"(?<!{_LATIN})\d+(?:[.,'_\u00a0\u2009\u202f\u2019]\d{{1,24}})*"
 _TOKENS = re.compile(
     r"(?P<number>(?<!\w)0x[0-9A-Fa-f]{1,16}(?!\w)"
-    rf"|(?:(?:(?<![\w.)\]])[-+\u2212])?(?:{_GROUPED}|{_PLAIN})|(?<![\w.])\.\d{{1,24}})"
+    rf"|(?:(?:(?<![\w.)\]])[-+\u2212])?(?:{_GROUPED}|{_PLAIN}|(?<![\w.])\.\d{{1,24}}))"
     rf"(?:[eE][+-]?\d{{1,4}})?(?!{_LATIN}))"
     r"|(?P<space>\s)"
     rf"|(?P<word>{_LATIN}(?:{_LATIN}|[\u0300-\u036f])*|[{_CJK}][{_CJK}\u3099\u309a]*)"
@@ -177,11 +177,30 @@ _PLAIN_BYTES = bytes.maketrans(b"123456789\t\n\r\v\f", b"000000000     ")
 
 def is_id(word: str) -> bool:
     """Whether a word is of letters and digits mixed, or long and of letters in mixed cases, as ids
-    are."""
+    are; behind a prefix (`RM_oHwLMeaZqo9D`) fewer do."""
     if len(word) < _LEAST_ID or not word.isascii() or not any(map(str.isalpha, word)):
         return False
     num_digits = sum(c.isdigit() for c in word)
-    return num_digits >= 2 or _is_mixed(word.rpartition("_")[2])
+    behind = word.rpartition("_")[2]
+    return bool(num_digits >= 2 or _is_mixed(behind) or _is_prefixed(word))
+
+
+def _is_prefixed(word: str) -> bool:
+    """Whether a few letters and a stroke stand before letters in mixed cases, or with a digit
+    amid them, and no names in camel case."""
+    found = _PREFIXED.fullmatch(word)
+    if found is None or _NAME.fullmatch(found[1]):
+        return False
+    value: str = found[1]
+    turns = sum(one.isupper() != other.isupper() for one, other in pairwise(value))
+    has_digit = _AMID.search(value) is not None
+    return turns * (_MIXED_WITH_DIGIT if has_digit else _MIXED) >= len(value)
+
+
+_PREFIXED = re.compile(r"[A-Za-z]{1,6}_([A-Za-z0-9]{8,64})")
+_NAME = re.compile(r"[a-z]{0,12}(?:[A-Z][a-z]{2,}|[A-Z]{1,4}(?![a-z])|\d{1,4}(?=$|[A-Z][a-z]))*")
+_AMID = re.compile(r"[A-Za-z]\d[A-Za-z]")
+_MIXED, _MIXED_WITH_DIGIT = 3, 4
 
 
 def _is_mixed(word: str) -> bool:

@@ -105,11 +105,55 @@ def _contained(one: dict[str, int], other: dict[str, int]) -> float:
     return shared / max(sum(one.values()), 1)
 
 
-def as_of_a_summary(
-    change: Change, sides: tuple[tuple[Prompt, Message], tuple[Prompt, Message]]
-) -> Change:
-    """A change of instructions as it is, unless it is in what they tell of the dialogue. sides:
-    this prompt and its message, the relative and its."""
+Side = tuple[Prompt, Message]
+
+
+def as_of_a_summary(found: list[Change], sides: tuple[Side, Side]) -> list[Change]:
+    """Changes of instructions, with those in what they tell of the dialogue as of a summary, unless
+    all of them are numbers, ids and clocks: nothing was summed up then. sides: this prompt and its
+    message, the relative and its."""
+    told = [_as_told_again(change, sides) for change in found]
+    last = next(
+        (n for n, one in enumerate(found) if told[n] is not one and one.kind not in _VALUES), None
+    )
+    if last is None:
+        return found
+    return [
+        _of_a_summary(one) if _is_of_its_heading(one, found[last], sides[0]) else again
+        for one, again in zip(found, told, strict=True)
+    ]
+
+
+def _is_of_its_heading(change: Change, told: Change, side: Side) -> bool:
+    """Whether a value stands in the heading of what was told again, or behind it in the paragraph
+    of that (`Summary (3 messages): ...`)."""
+    prompt, message = side
+    begin, end = change.char_offset, told.char_offset
+    if change.kind not in _VALUES or change.json_path != told.json_path or begin > end:
+        return False
+    for part in prompt.parts[message.begin : message.end]:
+        first, last = begin - part.base, end - part.base
+        if part.path != told.json_path or first < 0 or last > len(part.text):
+            continue
+        if "\n\n" in part.text[first:last]:
+            return False
+        line_end = part.text.find("\n", first)
+        stop = len(part.text) if line_end < 0 else line_end
+        above = part.text[max(0, part.text.rfind("\n\n", 0, first)) : stop]
+        return any(map(_is_heading, above[-_MOST_SUMMED:].lstrip().split("\n")))
+    return False
+
+
+def _is_heading(line: str) -> bool:
+    """Whether a line says that a conversation is summed up behind it."""
+    return bool(SUMMARY.search(line[:_HEADING])) and _IS_HEADING.match(line) is not None
+
+
+def _of_a_summary(change: Change) -> Change:
+    return replace(change, kind="compacted_history", detail=_IN_INSTRUCTIONS)
+
+
+def _as_told_again(change: Change, sides: tuple[Side, Side]) -> Change:
     if change.kind not in _WORDS:
         return change
     within = change.json_path.removeprefix(sides[0][1].path)
@@ -122,7 +166,7 @@ def as_of_a_summary(
             is_cut = len(told) >= _SHOWN
             stop = len(part.text) if is_cut else first + len(told)
             if _is_of_a_summary(part.text, first, stop):
-                return replace(change, kind="compacted_history", detail=_IN_INSTRUCTIONS)
+                return _of_a_summary(change)
     return change
 
 
@@ -135,6 +179,7 @@ def as_standing_in(found: list[Change]) -> list[Change]:
     return [*rest, replace(last, kind=kind, detail=_IN_INSTRUCTIONS)]
 
 
+_VALUES = ("?number", "?id", "clock")
 _WORDS = ("edited_message", "?words", "?number", "?id", "clock", "random_sample")
 _IN_INSTRUCTIONS = "a summary of the conversation in the instructions"
 _SHOWN = 200
@@ -147,10 +192,8 @@ def _is_of_a_summary(text: str, first: int, stop: int) -> bool:
     if len(text) - stop > _CLOSED_BY:
         return False
     begin = max(text.rfind("\n\n", 0, first) + 2, first - _MOST_SUMMED, 0)
-    return any(
-        SUMMARY.search(line[:_HEADING]) and _IS_HEADING.match(line)
-        for line in text[begin : max(first, min(stop, first + _HEADING))].lstrip().split("\n")
-    )
+    above = text[begin : max(first, min(stop, first + _HEADING))]
+    return any(map(_is_heading, above.lstrip().split("\n")))
 
 
 _CLOSED_BY, _MOST_SUMMED, _HEADING = 40, 4_000, 80

@@ -29,6 +29,7 @@ from hitpath.canonical.json_value import ordered_json
 from hitpath.canonical.slots import descriptions_of
 from hitpath.core import InputError
 from hitpath.doctor.arguments import with_arguments
+from hitpath.doctor.coming_lines import Heads, head_of
 from hitpath.doctor.image import Image, image_of_json, image_of_string, through
 from hitpath.doctor.prompt import Part
 from hitpath.doctor.tools_in_text import sorted_tools
@@ -89,16 +90,17 @@ class Keeps(Protocol):
 class Plan:
     """steps: which; clock: by this unit instead of to the end; stamps: found in this trace, by the
     general path where they stand; samples: blocks of lines likewise;
-    constants: what all requests say, which stays; appends: whether what was
-    taken out stands at the prompt's end, as a fix must have it, or nowhere, as two prompts are best
-    compared; spaced: general paths where white space was seen to vary, so that all of it is written
-    one way there; reasoning: put back what was left out of histories; reply_ids: put generated ids
-    back (both: fixed.py)."""
+    lines: those that come and go; constants: what all requests say, which stays; appends: whether
+    what was taken out stands at the prompt's end, as a fix must have it, or nowhere, as two prompts
+    are best compared; spaced: general paths where white space was seen to vary, so that all of it
+    is written one way there; reasoning: put back what was left out of histories; reply_ids: put
+    generated ids back (both: fixed.py)."""
 
     steps: frozenset[Step] = frozenset(STEPS)
     clock: ClockUnit | None = None
     stamps: Mapping[str, tuple[Stamp, ...]] = field(default_factory=dict)
     samples: Mapping[str, tuple[Spans, ...]] = field(default_factory=dict)
+    lines: Mapping[str, Heads] = field(default_factory=dict)
     constants: Mapping[str, Keeps] = field(default_factory=dict)
     appends: bool = False
     spaced: frozenset[str] = frozenset()
@@ -253,7 +255,7 @@ class Steps:
             text, all_changes = apply_changes(text, stamped), compose(all_changes, stamped)
         taken = self._taken(text, path)
         moved = tuple(
-            f"{_name_in(c.replacement)}: {text[c.char_offset : c.char_offset + c.num_chars]}"
+            f"{_name_of(c)}: {text[c.char_offset : c.char_offset + c.num_chars].rstrip()}"
             for c in taken
         )
         return apply_changes(text, taken), compose(all_changes, taken), moved
@@ -271,15 +273,20 @@ class Steps:
         ]
         stretches += [(s.kind, start, stop, True) for s, start, stop in self._stamped(text, path)]
         constants = self._plan.constants.get(path)
+        heads = self._plan.lines.get(path, frozenset())
         for kind, start, stop, is_seen in stretches:
             if constants is not None and constants.keeps(text, start, stop, is_seen):
                 continue
-            at = bisect_right(places, start)
-            is_free = at == 0 or places[at - 1] + found[at - 1].num_chars <= start
-            is_free = is_free and (at == len(places) or stop <= places[at])
-            if is_free and not (kind == "clock" and coarse is not None):
-                places.insert(at, start)
-                found.insert(at, _taken(kind, start, stop))
+            if kind == "clock" and coarse is not None:
+                continue
+            for change in _taken(kind, text, start, stop, heads):
+                begin = change.char_offset
+                at = bisect_right(places, begin)
+                is_free = at == 0 or places[at - 1] + found[at - 1].num_chars <= begin
+                if is_free and (at == len(places) or begin + change.num_chars <= places[at]):
+                    places.insert(at, begin)
+                    found.insert(at, change)
+                    break
         return _numbered(found) if self._plan.appends else found
 
     def _samples(self, text: str, path: str) -> Iterator[tuple[int, int]]:
@@ -369,8 +376,21 @@ _NAMES = {
 """What a value is called in its place and at the end of the prompt."""
 
 
-def _taken(kind: str, start: int, stop: int) -> Change:
-    return Change(kind, "", start, stop - start, f"[{_NAMES[kind]}: at the end]")
+def _taken(kind: str, text: str, start: int, stop: int, heads: Heads) -> Iterator[Change]:
+    """What takes the place of a value, the best first. A line of attribution goes whole, with the
+    blank lines behind it, for nothing in the prompt leans on it; and so does a line that comes and
+    goes, where a word in its place would too."""
+    begin = text.rfind("\n", 0, start) + 1
+    line = _LINE.match(text, begin)
+    if line is not None:
+        is_alone = begin == start and start + len(line[1].rstrip()) <= stop
+        if (kind == "attribution" and is_alone) or (kind, head_of(line[1])) in heads:
+            yield Change(kind, "", begin, max(line.end(), stop) - begin, "")
+    yield Change(kind, "", start, stop - start, f"[{_NAMES[kind]}: at the end]")
+
+
+_LINE = re.compile(r"([^\n]*)(?:\n[ \t\r]*(?=\n|\Z))*\n?")
+"""A line, its end, and the blank ones behind it."""
 
 
 def _numbered(taken: list[Change]) -> list[Change]:
@@ -379,17 +399,17 @@ def _numbered(taken: list[Change]) -> list[Change]:
     seen: Counter[str] = Counter()
     found: list[Change] = []
     for change in taken:
-        if often[change.replacement] > 1:
+        if change.replacement and often[change.replacement] > 1:
             seen[change.replacement] += 1
-            name = f"{_name_in(change.replacement)} {seen[change.replacement]}"
+            name = f"{_name_of(change)} {seen[change.replacement]}"
             change = replace(change, replacement=f"[{name}: at the end]")
         found.append(change)
     return found
 
 
-def _name_in(placeholder: str) -> str:
+def _name_of(taken: Change) -> str:
     """What a value is called that stands at the end."""
-    return placeholder[1:].partition(":")[0]
+    return taken.replacement[1:].partition(":")[0] or _NAMES[taken.kind]
 
 
 def _order_of(changes: Sequence[Change], order: list[int]) -> list[int]:

@@ -13,20 +13,20 @@ import numpy as np
 
 from hitpath.doctor._shared_runs import shared_runs
 from hitpath.doctor.change import Change, Comparison, Kind, NewAt
+from hitpath.doctor.flat import flat_prompt
 from hitpath.doctor.prompt import Prompt
 from hitpath.doctor.replies import Decode
-from hitpath.doctor.textdiff import Run
+from hitpath.doctor.textdiff import Run, common_length
 from hitpath.traces.table import Symbols
 
 _SMALL = 64
 _MOST_WEIGHED = 256
 """Runs between which is looked at what gave way to what: each against all before it."""
 _PATH = "tokens"
+_MOVED = 0.75
 _SINKS = 8
 """Ids that a window keeps at the beginning, so that attention has somewhere to go."""
-_AROUND = 4
-_EDGE = re.compile(r"\s*(?:<[|\uff5c]|<start_of_turn>|\[INST\]|\n)")
-_END = re.compile(r"(?:[|\uff5c]>|<end_of_turn>|\[/INST\]|</s>)\s*$")
+_LINE = re.compile(r"\n+")
 
 
 def compare_symbols(
@@ -41,13 +41,17 @@ def compare_symbols(
     kept = tuple((b, b + n) for _, b, n in sorted(runs, key=lambda run: run[1]) if n)
     changes: list[Change] = []
     end_there, end_here = 0, 0
-    for a, b, n in [*_increasing(runs), (len(there), len(here), 0)]:
+    chain = _increasing(runs)
+    behind = [run for run in runs if run[1] >= chain[-1][1] + chain[-1][2]]
+    for a, b, n in [*chain, (len(there), len(here), 0)]:
         removed, added = a - end_there, b - end_here
         is_tail = n == 0 and b == len(here)
-        if removed and not added and _stands_elsewhere(runs, end_there, a):
+        is_last_now = not added and _stand_in(behind, end_there, a)
+        if removed and not added and not is_last_now and _stand_in(runs, end_there, a):
             removed = 0  # the other side of a move
         if (removed or added) and not is_tail:
             kind = _kind(there, here, end_here, removed, added, kept)
+            kind = "moved_block" if is_last_now else kind
             if not same_session and (
                 kind not in ("edited_message", "moved_block")
                 or n < _SMALL
@@ -56,7 +60,7 @@ def compare_symbols(
                 end_there, end_here = a + n, b + n
                 continue  # what two sessions said: only their instructions should be one
             if kind == "truncated_history" or (kind == "position_shift" and decode is not None):
-                is_cut = _cuts_a_text(there, end_there, a, decode)
+                is_cut = _cuts_a_text(there, here, end_there, a, decode)
                 kind = "position_shift" if is_cut else "truncated_history"
             changes.append(Change(kind, _PATH, "", end_here, end_here, b))
         end_there, end_here = a + n, b + n
@@ -160,10 +164,10 @@ def _longest_chain(order: list[Run]) -> list[Run]:
     return chain[::-1]
 
 
-def _stands_elsewhere(runs: list[Run], start: int, stop: int) -> bool:
-    """Whether most of what is gone from here is another run."""
+def _stand_in(runs: list[Run], start: int, stop: int) -> bool:
+    """Whether most of what is gone from here are these runs: not some of its words, said again."""
     found = sum(max(0, min(a + n, stop) - max(a, start)) for a, _, n in runs)
-    return 2 * found > stop - start
+    return found > _MOVED * (stop - start)
 
 
 def shared_symbols(there: Symbols, here: Symbols) -> int:
@@ -172,17 +176,30 @@ def shared_symbols(there: Symbols, here: Symbols) -> int:
     return common + sum(n for _, _, n in shared_runs(there, here, common))
 
 
-def _cuts_a_text(there: Symbols, start: int, stop: int, decode: Decode | None) -> bool:
+def _cuts_a_text(
+    there: Symbols, here: Symbols, start: int, stop: int, decode: Decode | None
+) -> bool:
     """Whether what is gone begins or ends within a message, as a window cuts and a client does
     not. Without text only the few ids that a window keeps at the beginning tell."""
     if decode is None:
         return start <= _SINKS
-    for at in (start, stop):
-        before = decode(there[max(0, at - _AROUND) : at].tolist())
-        after = decode(there[at : at + _AROUND].tolist())
-        if not (before.endswith("\n") or _EDGE.match(after) or _END.search(before)):
-            return True
-    return False
+    text = decode(there.tolist())
+    first, last = (len(decode(there[:at].tolist())) for at in (start, stop))
+    # What stands before both ends may be alike, so that the gap may lie a little before.
+    back = common_length(text[:first][::-1], text[:last][::-1])
+    begins, size = _beginnings(text, decode(here.tolist())), last - first
+    return not any(at in begins and at + size in begins for at in range(first - back, first + 1))
+
+
+def _beginnings(text: str, later: str) -> set[int]:
+    """Where the messages of a text begin and end; where neither it nor the later one shows any, its
+    lines."""
+    both = flat_prompt(text + later, _PATH)
+    if both.is_flat:
+        found = {match.end() for match in _LINE.finditer(text)}
+    else:
+        found = {both.parts[message.begin].base for message in both.messages}
+    return found | {0, len(text)}
 
 
 def _kind(

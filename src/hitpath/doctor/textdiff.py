@@ -5,8 +5,9 @@ time grows with the text, not with its square, and what moved does not drag its 
 Offsets are characters.
 """
 
+import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
@@ -239,7 +240,8 @@ def _in_tokens(there: str, here: str, there_at: int, at: int) -> list[Hunk]:
     if len(found) > 2 and _likeness(one, other, runs) < _LEAST_ALIKE:
         first, last = found[0], found[-1]
         found = [Hunk(first.there_start, last.there_stop, first.start, last.stop)]
-    joined = _joined(found)
+    apart = [part for hunk in _touching(found) for part in _spaces_within(hunk, there, here)]
+    joined = _joined(apart)
     return [Hunk(h[0] + there_at, h[1] + there_at, h[2] + at, h[3] + at, h.shape) for h in joined]
 
 
@@ -288,6 +290,51 @@ def _joined(hunks: list[Hunk]) -> list[Hunk]:
                 continue
         joined.append(hunk)
     return joined
+
+
+def _touching(hunks: list[Hunk]) -> Iterator[list[Hunk]]:
+    """Hunks with nothing between them, together."""
+    row: list[Hunk] = []
+    for hunk in hunks:
+        if row and (hunk.start > row[-1].stop or hunk.there_start > row[-1].there_stop):
+            yield row
+            row = []
+        row.append(hunk)
+    if row:
+        yield row
+
+
+def _spaces_within(row: list[Hunk], there: str, here: str) -> list[Hunk]:
+    """Of two stretches that are the same but for white space (`0.5, 0.25` and `0.5,0.25`, which
+    looks like one number) the white space that differs; any other hunks as they are."""
+    hunk = Hunk(row[0].there_start, row[-1].there_stop, row[0].start, row[-1].stop)
+    old, new = there[hunk.there_start : hunk.there_stop], here[hunk.start : hunk.stop]
+    words, others = old.split(), new.split()
+    is_number = len(row) == 1 and row[0].shape is not None  # `1 000`
+    if is_number or not (words and others) or "".join(words) != "".join(others):
+        return row
+    found: list[Hunk] = []
+    a = b = 0
+    while a < len(old) or b < len(new):
+        blank, other = _BLANKS.match(old, a), _BLANKS.match(new, b)
+        assert blank is not None
+        assert other is not None
+        if blank[0] != other[0]:
+            found.append(
+                Hunk(
+                    hunk.there_start + a,
+                    hunk.there_start + blank.end(),
+                    hunk.start + b,
+                    hunk.start + other.end(),
+                )
+            )
+        a, b = blank.end(), other.end()
+        while a < len(old) and b < len(new) and not (old[a].isspace() or new[b].isspace()):
+            a, b = a + 1, b + 1
+    return found
+
+
+_BLANKS = re.compile(r"\s*")
 
 
 def _likeness(one: list[Token], other: list[Token], runs: list[Run]) -> float:

@@ -6,18 +6,27 @@ from collections.abc import Sequence
 from hitpath.doctor.prompt import Part
 from hitpath.doctor.words_of_kinds import THINK, THOUGHT
 
-_THOUGHTS = ("thinking", "reasoning", "redacted_thinking", "signature", "thought")
+_THOUGHTS = ("thinking", "reasoning", "redacted_thinking", "signature", "thought", "tool_plan")
+_NAMES = r"(?:think|thought|reason|reflect|analysis|deliberat|scratchpad|monologue|working_out)"
 _TAGGED = re.compile(
     r"(?s)\s*(?:<(?!(?i:[\w:-]{0,20}tool_?(?:call|use)|function|invoke))(?P<tag>[^\W\d][\w:.-]{0,40})(?:\s[^<>]{0,80})?>.*?</(?P=tag)>"
     r"|\[(?P<mark>[A-Z_]{2,24})\].*?\[/(?P=mark)\]"
     r"|\u25c1(?P<name>\w{1,24})\u25b7.*?\u25c1/(?P=name)\u25b7"
-    r"|<\|channel\|>\s*(?:analysis|thought|commentary).*?(?:<\|(?:end|return|start)\|>|\Z)"
+    r"|\u3010(?P<word>[^\u3011\n]{1,8})\u3011.*?\u3010/(?P=word)\u3011"
+    r"|<\|?channel\|?>\s*(?:analysis|thought|commentary)"
+    r".*?(?:<\|(?:end|return|start)\|>|<channel\|>|\Z)"  # gpt-oss, Gemma 4
+    r"|<unused\d{1,3}>\s*thought.*?(?:<unused\d{1,3}>|\Z)"  # Gemma
+    rf"|(?i:<\|(?!/|end)(?:[\w:-]{{0,20}}{_NAMES}\w{{0,16}}|inner_prefix)\|>"  # special tokens
+    rf"|<(?:start|begin)_\w{{0,12}}{_NAMES}\w{{0,16}}>"
+    rf"|<(?:[\w-]{{1,12}}:)?(?:{_NAMES}(?:ing|s|_content|ion|ation)?)(?:\s\w+=[^<>]{{0,80}})?>)"
+    rf".*?(?:<(?i:\|/\w{{1,40}}|\|?end\w{{0,40}}|\|\w{{0,40}}(?:end|suffix)"
+    rf"|/[\w:-]{{0,20}}{_NAMES}\w{{0,16}})\|?>|\Z)"  # or what was cut off within its reasoning
     r"|(?i:(?:here (?:is|are) my (?:thought process|thoughts|reasoning(?: steps)?)|"
     r"\**(?:thoughts?|reasoning|thinking)\**)\s*:.*?(?:(?:\n|\A)\s*(?:here is my (?:final )?"
-    r"(?:response|answer)|\**(?:final )?(?:answer|response)\**)\s*:)))\s*"
+    r"(?:response|answer)|\**(?:final )?(?:answer|response)\**)\s*:\**)))\s*"
 )
-"""What stands in a tag at the beginning of a reply, whatever the tag is called, or between words
-that announce it and the answer."""
+"""What stands in a tag at the beginning of a reply, whatever the tag is called; behind a mark of
+reasoning of any model, to its end; or between words that announce it and the answer."""
 _BLOCK = re.compile(r"\w+\[\d+\]\.\w+\[\d+\]")
 _MOST_BLOCKS = 8
 
@@ -81,5 +90,5 @@ def is_reasoning(part: Part, role: str) -> bool:
         return True
     if part.form == "json":
         kind = part.value.get("type") if isinstance(part.value, dict) else part.value
-        return isinstance(kind, str) and kind in _THOUGHTS
+        return isinstance(kind, str) and kind in (*_THOUGHTS, "reasoningContent")
     return role == "assistant" and is_thought(part.text)

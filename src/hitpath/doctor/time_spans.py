@@ -14,7 +14,15 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from hitpath.doctor.words_of_time import AGO, DAYS, HALVES, MONTHS, UNITS, WEEKDAYS
+from hitpath.doctor.words_of_time import (
+    AGO,
+    DAYS,
+    HALVES,
+    MONTHS,
+    PARTS_OF_A_DAY,
+    UNITS,
+    WEEKDAYS,
+)
 
 _APART = (
     r"\s\d\x00-\x40\x5b-\x60\x7b-\x7f\u2000-\u200b\u200e-\u206f\u3000-\u303f\uff00-\uff0f"
@@ -25,6 +33,7 @@ _TOKEN = re.compile(
     r"(?P<date>(?<![\d.,:/-])(?:\d{4}(?P<a>[-/.]) ?\d{1,2}(?P=a) ?\d{1,2}"
     r"|\d{1,2}(?P<b>[-/.]) ?\d{1,2}(?P=b) ?\d{4})"
     r"(?![\d:/-]))"
+    r"|(?P<asian>(?<!\d)\d{1,2} ?[月월] ?\d{1,2} ?[日号號일](?![\d楼樓线線店门門]))"
     r"|(?P<swedish>(?<![\d.,:/-])\d{1,2}/\d{1,2} (?:19|20)\d\d(?![\d:/-]))"
     r"|(?P<time>(?<![\d.,:：/-])(?:[01]?\d|2[0-4])[:：][0-5]\d(?:[:：][0-5]\d(?:[.,]\d{1,9})?)?"
     r"(?![\d:：]))"
@@ -40,8 +49,8 @@ _TOKEN = re.compile(
 _GAP = re.compile(r"[\s,.،、;()\[\]|@·•/–—\-~'\"\u200e\u200f\u2009\u202f\u00a0]{0,5}")
 _SHORT, _LONGEST_ZONE, _MOST_GLUE, _GLUE_CHARS, _LONGEST_LINE = 3, 5, 3, 28, 2_000
 _CLASSES = (
-    ("month", MONTHS), ("weekday", WEEKDAYS), ("half", HALVES), ("unit", UNITS), ("ago", AGO),
-    ("days", DAYS),
+    ("month", MONTHS), ("weekday", WEEKDAYS), ("half", HALVES | PARTS_OF_A_DAY), ("unit", UNITS),
+    ("ago", AGO), ("days", DAYS),
 )  # fmt: skip
 _STRONG = frozenset(("date", "swedish", "time", "short", "dotted", "year", "number"))
 _BEHIND_A_NUMBER = frozenset(("unit", "half", "days"))
@@ -103,7 +112,7 @@ def _atoms(text: str, begin: int, end: int) -> Iterator[_Atom]:
             if not kinds and len(plain) > 1 and plain[0] in "בו" and plain[1:] in MONTHS:
                 kinds = frozenset(("month",))  # Hebrew: `in March`
         else:
-            kinds = frozenset((kind,)) & _STRONG
+            kinds = frozenset(("date",) if kind == "asian" else (kind,)) & _STRONG
         yield _Atom(match.start(), match.end(), token, kinds)
 
 
@@ -131,7 +140,8 @@ def _clock(cluster: list[_Atom]) -> Iterator[tuple[int, int]]:
     """The clock that a cluster is, without what only stands beside it; nothing where it is none."""
     atoms = _trimmed(cluster)
     if len(atoms) < _FEWEST:
-        if atoms and (" " in atoms[0].text or _is_short_date(atoms[0])):
+        is_asian = bool(atoms) and not atoms[0].text.isascii()
+        if atoms and (is_asian or " " in atoms[0].text or _is_short_date(atoms[0])):
             yield atoms[0].start, atoms[0].stop
         return
     has = frozenset().union(*(atom.kinds for atom in atoms))
@@ -145,6 +155,7 @@ def _clock(cluster: list[_Atom]) -> Iterator[tuple[int, int]]:
     has_weekday = any(map(_is_weekday, atoms))
     has_day = has_weekday or bool(has & {"date", "swedish", "short"})
     is_time = "time" in has or ("dotted" in has and (has_day or (has_month and has_year)))
+    is_time = is_time or ("half" in has and any(map(_is_french, atoms)))
     beside = has_day or has_month or "half" in has or any(map(_is_behind_a_time, atoms))
     is_known = (
         (is_time and beside)
@@ -220,12 +231,31 @@ def _trimmed(cluster: list[_Atom]) -> list[_Atom]:
     return atoms
 
 
+def _is_french(atom: _Atom) -> bool:
+    """`10h15`."""
+    return "dotted" in atom.kinds and "h" in atom.text
+
+
+def _is_of_a_time(beside: list[_Atom]) -> bool:
+    """Whether a time stands there, but for its unit and a few small words: `10:15 Uhr abends`,
+    `8:15 in the evening`."""
+    for atom in beside:
+        if atom.kinds & {"time", "dotted", "number"}:
+            return True
+        is_small = not atom.kinds or ("weekday" in atom.kinds and not _is_weekday(atom))
+        if not (is_small or atom.kinds & {"unit", "half"}):
+            return False
+    return False
+
+
 def _is_part(atoms: list[_Atom], at: int, step: int) -> bool:
     """Whether the first (or last) token of a cluster is part of the clock."""
     atom, kinds = atoms[at], atoms[at].kinds
     if kinds & _NUMBERS:
         return True
     beside = atoms[at + step] if 0 <= at + step < len(atoms) else None
+    if "half" in kinds and _is_of_a_time(atoms[at + step :: step] if at + step >= 0 else []):
+        return True
     if beside is None or not kinds:
         return False
     over = atoms[at + 2 * step] if 0 <= at + 2 * step < len(atoms) else None
@@ -239,8 +269,6 @@ def _is_part(atoms: list[_Atom], at: int, step: int) -> bool:
         return True
     if "ago" in kinds:
         return bool(beside.kinds & {"unit", "days", "number"})
-    if "half" in kinds:
-        return bool(beside.kinds & {"time", "dotted", "number"})
     if "weekday" in kinds:
         return _is_weekday(atom) and bool(beside.kinds or (over is not None and over.kinds))
     return "month" in kinds and bool(beside.kinds & {"number", "year"})

@@ -4,7 +4,8 @@ import msgspec
 
 from hitpath.canonical import Change
 from hitpath.canonical.tools import tool_name
-from hitpath.doctor.kinds import is_tool, json_blocks
+from hitpath.doctor.json_strings import opened_blocks
+from hitpath.doctor.kinds import is_tool
 
 _list_of_raw = msgspec.json.Decoder(list[msgspec.Raw])
 
@@ -13,7 +14,7 @@ def sorted_tools(text: str) -> list[Change]:
     """A change for each list that is out of order; tools keep their text. A list whose members are
     not parted alike stays as it is."""
     changes: list[Change] = []
-    for start, stop, value in json_blocks(text):
+    for start, stop, value in opened_blocks(text):
         if not isinstance(value, list) or len(value) < 2:
             continue
         if not all(isinstance(item, dict) and is_tool(item) for item in value):

@@ -12,7 +12,7 @@ from hitpath.doctor.open_groups import (
     slots_of,
 )
 from hitpath.doctor.prompt import TOOLS
-from hitpath.doctor.words_of_kinds import SAMPLE, TURN, USER
+from hitpath.doctor.words_of_kinds import MANNER, SAMPLE, TURN, USER
 
 _ENDED = re.compile(r"\w \w.*[.?!]\s*$")
 _LINE_ENDED = re.compile(r"\w \w[^\n]{0,400}[.?!][\"'”»)]?\s*(?:\n|$)")
@@ -62,7 +62,8 @@ def words_kind(seen: list[Seen], pairs: Pairs) -> Kind:
     if within > 0.1 * pairs.within and within:
         return edited
     between = len(seen) - within
-    if field_name(seen[0].told).endswith(":") and _are_lists(values) and not is_user:
+    texts = {text for one in seen for text in (one.told.there, one.told.here) if text.strip()}
+    if field_name(seen[0].told).endswith(":") and _are_lists(texts) and not is_user:
         return "random_sample"
     may_be_user = is_field or (is_user and any(map(_is_name, values)))
     may_be_user = may_be_user or all(_PERSON.fullmatch(text.strip()) for text in values)
@@ -132,20 +133,44 @@ def _is_drawn(seen: list[Seen], values: set[str], pairs: Pairs) -> bool:
     or some came back after they had gone."""
     within = num_within(seen)
     often = within >= max(2, _OFTEN * pairs.within)
-    is_sample = labelled(SAMPLE, seen)
+    is_manner = labelled(MANNER, seen) and not (labelled(USER, seen) or _stays(seen, pairs))
+    is_sample = labelled(SAMPLE, seen) or is_manner
     if is_sample and (often or not pairs.within or len(seen) - within >= 2):
         return True
     if (often and pairs.within >= 3) or are_drawn_lists(seen):
         return True
+    if any(_is_redrawn(one.told) for one in seen):
+        return True
     if not _are_said(seen, values) or len(seen) < _DRAWN:
         return False
-    if not within and pairs.within >= _DRAWN:  # it stays in a session, as a user's words do
+    if _stays(seen, pairs):  # it stays in a session, as a user's words do
         num_ended = sum(bool(_LINE_ENDED.search(text)) for text in values)
         return num_returned(seen) > 1 and 2 * num_ended > len(values)
     num_named = sum(bool(_NAMED.search(x)) and not _ANSWERED.search(x) for x in values)
     if not within and 2 * num_named >= len(values):
         return False
     return num_returned(seen) > 0 or len(values) > _DRAWN
+
+
+def _is_redrawn(told: Change) -> bool:
+    """Whether lines came and went, and those that stayed stand in another order now."""
+    old, new = (
+        [line[:_BEGINNING] for row in text.splitlines() if len(line := row.strip()) >= _BEGINNING]
+        for text in (told.there, told.here)
+    )
+    stayed = [line for line in new if line in old]
+    is_exchanged = min(len(set(old)), len(set(new))) > len(set(stayed))
+    places = [old.index(line) for line in stayed]
+    return is_exchanged and len(stayed) > 1 and places != sorted(places)
+
+
+_BEGINNING = 24
+"""Characters by which a line is known: a change keeps some of a text only, and may cut the last."""
+
+
+def _stays(seen: list[Seen], pairs: Pairs) -> bool:
+    """Whether what stands there is one thing within each session."""
+    return not num_within(seen) and pairs.within >= _DRAWN
 
 
 def _are_said(seen: list[Seen], values: set[str]) -> bool:

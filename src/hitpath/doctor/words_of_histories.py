@@ -15,7 +15,11 @@ SUMMARY = re.compile(
     r"(?<![a-z])(?:digest|gist|tl;?dr|hand-?off|abridged|rolling memory)(?![a-z])|"
     r"zusammenfassung|résumé|resumen|resumo|riassunto|riepilogo|samenvatting|sammanfattning|"
     r"sammendrag|oppsummering|yhteenveto|podsumowanie|streszczenie|shrnutí|özet|ringkasan|"
-    r"резюме|краткое содержание|підсумок|摘要|总结|總結|要約|まとめ|요약|ملخص|סיכום|सारांश)"
+    r"rezumat|összefoglal|súhrn|souhrn|zhrnutie|povzetek|sažetak|opsummering|tiivistelmä|kokkuvõte|"
+    r"kopsavilkums|santrauka|samantekt|resum de la|laburpen|tóm tắt|rumusan|muhtasari|buod ng|"
+    r"περίληψη|σύνοψη|обобщение|резиме|сажетак|ամփոփ|შეჯამება|"
+    r"резюме|краткое содержание|підсумок|摘要|总结|總結|要約|まとめ|요약|ملخص|סיכום|सारांश|"
+    r"خلاصه|خلاصہ|সারাংশ|সারসংক্ষেপ|சுருக்கம்|సారాంశం|สรุป)"
 )
 CONTINUED = re.compile(
     r"(?i)(?:session|conversation|chat|dialogue) (?:is|was) (?:being )?continued|"
@@ -38,7 +42,8 @@ CLEARED = re.compile(
 )
 SUMMED_UP = re.compile(
     r"(?i)summ(?:ar|ed up)|compact|condens|recap|abridg|digest|folded|zusammenfass|"
-    r"résum|resum|riassun|samenvat|podsumow|摘要|要約|요약"
+    r"résum|resum|riassun|samenvat|podsumow|rezumat|összefoglal|tóm tắt|περίληψη|резюме|обобщ|"
+    r"ملخص|خلاصه|สรุป|सारांश|摘要|总结|總結|要約|요약"
 )
 OF_HISTORY = re.compile(
     r"(?i)(?:message|turn|history|conversation|context|dialog|chat|entries|thread|beginning|"

@@ -1,6 +1,6 @@
 """Words for months, weekdays, halves of a day and units of time in some eighty languages, in small
 letters, no full stops: wide and short forms of Unicode's CLDR 46 (unicode.org/cldr), those
-of the Persian, Islamic and Hebrew months, and parts of the day in Chinese, Japanese and Korean.
+of the Persian, Islamic and Hebrew months, and parts of the day.
 """
 
 
@@ -173,6 +173,30 @@ HALVES = _words("""
     半夜 夜 夜裡 早上 晚上 朝 清晨 밤 새벽 아침 오전 오후 저녁
 """)
 """What stands for am and pm."""
+PARTS_OF_A_DAY = _words("""
+    aamu aamulla aamupäivällä abend abends aften aftenen afternoon afternoons akşam alasiri
+    après-midi asubuhi avond avonds chiều dimineaţa dimineața dopoledne după-amiaza délelőtt
+    délután eftermiddagen este ettermiddagen evening evenings formiddagen früh förmiddagen gabi
+    gece hapon ikindi illalla ilta iltapäivä iltapäivällä jioni jutro kveld kvelden kväll
+    kvällen madrugada malam manhã matin mattina mattino mañana mchana medianoche mediodía
+    mezzanotte mezzogiorno middag middagen middags midday midi midnight mittag mittags morgen
+    morgenen morgens morgon morgonen morning mornings nachmittag nachmittags nacht nachts natt
+    natten navečer night nights noaptea noche noci nocy nocą noite noon notte noću nuit ochtend
+    ochtends odpoledne pagi petang pomeriggio popodne południe południu predvečer przedpołudniem
+    prânz ranem rano reggel ráno sabah seara sera siang soir sore subuh sáng tanghali tarde
+    tengahari trưa tối ujutro umaga usiku večer vormittag vormittags wieczorem wieczór yö yöllä
+    éjjel éjszaka öğle öğleden öğlen đêm απόγευμα βράδυ μεσημέρι νύχτα πρωί вечер вечера вечерта
+    вечора вечір день дня кешкі ночи ночь ночі нощта полдень ранице ранку ранок следобед сутрин
+    таңғы түнгі түскі утра утро առավոտյան գիշերը երեկոյան ցերեկը בבוקר בוקר בלילה בערב בצהריים
+    לילה ערב צהריים بامداد بعدازظهر دوپہر رات سہ شام شب صباحا صباحاً صبح ظهر ظهرا ظهراً عصر عصرا
+    عصراً غروب فجرا فجراً ليلا ليلاً مساء مساءً दिउँसो दुपारी दोपहर बिहान बेलुका रात राति रात्री
+    शाम संध्याकाळी सकाळी सवेरे सायं सुबह দুপুর বিকাল বিকেল ভোর রাত সকাল সন্ধ্যা ਦੁਪਹਿਰ ਰਾਤ ਸਵੇਰ
+    ਸਵੇਰੇ ਸ਼ਾਮ બપોર બપોરે રાત રાત્રે સવાર સવારે સાંજ સાંજે இரவு காலை பிற்பகல் மதியம் மாலை ఉదయం
+    మధ్యాహ్నం రాత్రి సాయంత్రం ಬೆಳಗ್ಗೆ ಬೆಳಿಗ್ಗೆ ಮಧ್ಯಾಹ್ನ ರಾತ್ರಿ ಸಂಜೆ ഉച്ച ഉച്ചയ്ക്ക് രാത്രി
+    രാവിലെ വൈകിട്ട് വൈകുന്നേരം උදේ දහවල් පස්වරු පෙරවරු රාත්‍රී රෑ සවස คืน ค่ำ บ่าย สาย เช้า
+    เที่ยง เย็น დილა დილის მატინა საღამო საღამოს ღამე ღამის შუადღე
+""")
+"""Morning to night, which stand for them too."""
 UNITS = _words("""
     amahora amaminithi amasekhondi awr dak dakika daq daqiqa detik dk dtk dəq dəqiqə eil eiliad
     funud giây giờ godz godzin godzina godziny h heure heures hodin hodina hodiny hodín hora

@@ -13,7 +13,7 @@ from hitpath.doctor.advice import TITLES, advice_of
 from hitpath.doctor.defects import Defect
 from hitpath.doctor.diagnosis import Diagnosis, SharedCause, Worth
 from hitpath.doctor.in_row import path_of, path_steps
-from hitpath.doctor.proof import Proof
+from hitpath.doctor.proof import Gain, Proof
 from hitpath.doctor.provider import ProviderView
 from hitpath.doctor.relatives import NONE
 from hitpath.report.doctor_applications import Application, applications_of
@@ -122,6 +122,7 @@ def defect_document(found: Diagnosis, defect: Defect, shown: Shown) -> dict[str,
         "tokens_invalidated": defect.tokens_invalidated,
         "gain_tokens": None if gain is None else gain.tokens,
         "gain_beside_tokens": None if gain is None else gain.beside,
+        "mended_frac": _mended_frac(gain),
         "gained_with": [] if gain is None else list(gain.others),
         "why_no_gain": found.why_no_gain(defect),
         "fix": advice_of(defect.kind, defect.segment),
@@ -134,6 +135,13 @@ def defect_document(found: Diagnosis, defect: Defect, shown: Shown) -> dict[str,
         },
         "detail": defect.detail if shown.content else "",
     }
+
+
+def _mended_frac(gain: Gain | None) -> float | None:
+    """Of the requests with a defect that were looked at, those that its fix rids of it."""
+    return (
+        None if gain is None or gain.cured is None else ratio(gain.cured.num, gain.cured.looked_at)
+    )
 
 
 def path_shown(path: str, shown: Shown) -> str:

@@ -17,6 +17,7 @@ from hitpath.doctor.compaction import compaction_choices
 from hitpath.doctor.defects import Costs, Defect, cost_of, gather
 from hitpath.doctor.diagnose import Finding, Requests, diagnose
 from hitpath.doctor.diagnosis import Diagnosis, SharedCause, WhatIf
+from hitpath.doctor.documents import as_new_documents
 from hitpath.doctor.elsewhere import Elsewhere
 from hitpath.doctor.fixed import Fixer
 from hitpath.doctor.kept import KeptRows, keep_rows
@@ -28,7 +29,7 @@ from hitpath.doctor.relatives import find_families
 from hitpath.doctor.replayed import Replayed
 from hitpath.doctor.resolve import resolve
 from hitpath.doctor.shared_causes import clock_bursts, constant_floors
-from hitpath.doctor.times import seconds_apart
+from hitpath.doctor.times import arrived_at, seconds_apart
 from hitpath.doctor.token_forms import forms_of
 from hitpath.doctor.what_ifs import replayed_choices
 from hitpath.doctor.worth import worth_of
@@ -150,7 +151,9 @@ def examine(
     placing = None if tokenizer is None else Placing(tokenizer)
     decode = None if tokenizer is None else tokenizer.decode
     compared = diagnose(trace, subject.kept, families, progress, decode, placing)
-    findings = resolve(compared, partial(seconds_apart, trace))
+    findings = as_new_documents(
+        resolve(compared, partial(seconds_apart, trace), partial(arrived_at, trace))
+    )
     known = forms_of(trace, subject.requests, subject.tokenizer, progress)
     forms, no_forms = (None, known) if isinstance(known, str) else (known, "")
     match = None if forms is None else forms.match(trace, _roots(subject))

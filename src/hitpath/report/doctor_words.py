@@ -76,6 +76,8 @@ def gain_words(found: Diagnosis, defect: Defect) -> str:
     words = f"proven gain {gain.tokens:+,}"
     if gain.beside != gain.tokens:
         words = f"{words} alone, {gain.beside:+,} beside the other fixes"
+    if gain.cured is not None and gain.cured.num < gain.cured.looked_at:
+        words = f"{words}, mended in {gain.cured.num:,} of {gain.cured.looked_at:,} looked at"
     if not gain.others:
         return words
     more = "" if len(gain.others) <= _MOST_NAMED else " …"
