@@ -9,7 +9,8 @@ import pytest
 
 from doctor.test_dialogues_and_forms import chat, said
 from doctor.test_histories import HEAD, changes
-from hitpath.doctor.thoughts import is_thought, without_thoughts
+from hitpath.doctor.prompt import Part
+from hitpath.doctor.thoughts import is_reasoning, is_thought, without_thoughts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +40,16 @@ NO_MARKS = [
     "<start_date> is thoughtful.",
     "<unused_var> is a thought.",
     "Thinking: of you.",
+    "[BEGIN FINAL RESPONSE] We can do 40.",
 ]
+FIELDS = [
+    "reasoning_content",
+    "encrypted_reasoning",
+    "thoughtSignature",
+    "modelThinking",
+    "thought",
+]
+NO_FIELDS = ["unthinking_reply", "forethought", "content", "tool_calls", "design_signature_id"]
 
 
 @pytest.mark.parametrize(("begin", "end"), MARKS)
@@ -48,6 +58,21 @@ def test_marks(begin: str, end: str) -> None:
     assert is_thought(begin + THOUGHT)
     assert is_thought(begin + THOUGHT + end)
     assert without_thoughts(begin + THOUGHT + end + ANSWER) == ANSWER
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"), [*((name, True) for name in FIELDS), *((name, False) for name in NO_FIELDS)]
+)
+def test_fields(name: str, is_one: bool) -> None:
+    part = Part(f"messages[2].{name}", "assistant", "string", "gAAAAA")
+    assert is_reasoning(part, "assistant") == is_one
+
+
+@pytest.mark.parametrize("end", ["", "\n[END FINAL RESPONSE]"])
+def test_words_that_announce_it_and_no_answer(end: str) -> None:
+    text = f"Here are my reasoning steps:\n{THOUGHT}\n[BEGIN FINAL RESPONSE]\n"
+    assert is_thought(text + end)
+    assert without_thoughts(text + ANSWER) == ANSWER
 
 
 @pytest.mark.parametrize("text", NO_MARKS)

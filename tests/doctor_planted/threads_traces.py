@@ -9,6 +9,9 @@ from random import Random
 from typing import Any
 
 from doctor_planted import (
+    fresh_clean,
+    fresh_threads_heads,
+    fresh_threads_said,
     threads_cut,
     threads_cut_more,
     threads_edited,
@@ -30,9 +33,10 @@ from doctor_planted.threads_words import APPS
 MODULES = (
     threads_cut, threads_cut_more, threads_edited, threads_edited_more, threads_reasoning,
     threads_reasoning_more, threads_summed, threads_tools, threads_tools_more, threads_written,
-    threads_written_more,
+    threads_written_more, fresh_threads_heads, fresh_threads_said,
 )  # fmt: skip
 """Importing them registers their forms."""
+CLEAN_CHANGES = tuple(dict.fromkeys((*CLEAN, *fresh_clean.CLEAN)))
 CLEAN_APPS = 4
 NUM_FORMS = 12
 CITIES = ("Turin", "Bergen", "Leiden", "Graz", "Porto")
@@ -79,7 +83,7 @@ def _trace(rng: Random, forms: list[Form], in_rows: bool) -> tuple[list[Sent], l
             styles = ("rows",) if in_rows else (*_bodies(CHAT), "flat_llama", "flat_gemma")
             app = make_app(Random(rng.random()), name, shape, rng.choice(styles))
             app.sessions_told = rng.random() < 0.7
-            steps = rng.choice(CLEAN)(app, steps_of(app), rng)
+            steps = rng.choice(CLEAN_CHANGES)(app, steps_of(app), rng)
             sent += [Sent(step, body_of(step), None, "", None) for step in steps]
             continue
         form = forms[i]

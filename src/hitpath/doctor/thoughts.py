@@ -7,6 +7,10 @@ from hitpath.doctor.prompt import Part
 from hitpath.doctor.words_of_kinds import THINK, THOUGHT
 
 _THOUGHTS = ("thinking", "reasoning", "redacted_thinking", "signature", "thought", "tool_plan")
+_FIELD = re.compile(
+    rf"{'|'.join(_THOUGHTS)}|[a-z]+_(?:thinking|reasoning|thought)|[a-z]+(?:Thinking|Reasoning|Thought)"
+)
+"""`reasoning_content`, `encrypted_reasoning`, `thoughtSignature`."""
 _NAMES = r"(?:think|thought|reason|reflect|analysis|deliberat|scratchpad|monologue|working_out)"
 _TAGGED = re.compile(
     r"(?s)\s*(?:<(?!(?i:[\w:-]{0,20}tool_?(?:call|use)|function|invoke))(?P<tag>[^\W\d][\w:.-]{0,40})(?:\s[^<>]{0,80})?>.*?</(?P=tag)>"
@@ -23,7 +27,8 @@ _TAGGED = re.compile(
     rf"|/[\w:-]{{0,20}}{_NAMES}\w{{0,16}})\|?>|\Z)"  # or what was cut off within its reasoning
     r"|(?i:(?:here (?:is|are) my (?:thought process|thoughts|reasoning(?: steps)?)|"
     r"\**(?:thoughts?|reasoning|thinking)\**)\s*:.*?(?:(?:\n|\A)\s*(?:here is my (?:final )?"
-    r"(?:response|answer)|\**(?:final )?(?:answer|response)\**)\s*:\**)))\s*"
+    r"(?:response|answer)|\**(?:final )?(?:answer|response)\**)\s*:\**"
+    r"|\[begin (?:final )?(?:response|answer)\](?:\s*\[end (?:final )?(?:response|answer)\])?)))\s*"
 )
 """What stands in a tag at the beginning of a reply, whatever the tag is called; behind a mark of
 reasoning of any model, to its end; or between words that announce it and the answer."""
@@ -86,7 +91,7 @@ def _block_of(part: Part) -> str:
 def is_reasoning(part: Part, role: str) -> bool:
     """Whether a part is a field or a block of reasoning, or a text that is nothing else."""
     name = part.path.rpartition(".")[2]
-    if name.startswith(_THOUGHTS):
+    if _FIELD.match(name):
         return True
     if part.form == "json":
         kind = part.value.get("type") if isinstance(part.value, dict) else part.value
