@@ -51,3 +51,12 @@ def test_an_edit(text: Text, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("text", "kind"), RETURN.values(), ids=RETURN)
 def test_what_is_no_edit(text: Text, kind: str, tmp_path: Path) -> None:
     assert set(kinds_in_time(rows_with(text, 20, 2), tmp_path)) == {kind}
+
+
+def test_an_id_whose_line_comes_and_goes_is_no_draw(tmp_path: Path) -> None:
+    """A request without the line does not have the id that its relative has."""
+
+    def text(_: int, n: int) -> str:
+        return f"Langfuse trace lf-{random.Random(n).getrandbits(96):024x} (ignore)" * (n % 3 < 2)
+
+    assert set(kinds_in_time(rows_with(text, 20, 1), tmp_path)) == {"request_id"}

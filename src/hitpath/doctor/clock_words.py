@@ -85,9 +85,19 @@ def is_clock(text: str) -> bool:
 
 
 def further_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Clocks that canonical forms do not know: characters [start, stop) of each."""
-    yield from (found.span() for found in FURTHER.finditer(text))
-    yield from time_spans(text)
+    """Clocks that canonical forms do not know: characters [start, stop) of each, in order; what
+    several rules see parts of is one."""
+    first, last = 0, 0
+    for start, stop in sorted(
+        (*(found.span() for found in FURTHER.finditer(text)), *time_spans(text))
+    ):
+        if start >= last:
+            if last:
+                yield first, last
+            first = start
+        last = max(last, stop)
+    if last:
+        yield first, last
 
 
 def _share(line: str) -> float:

@@ -262,14 +262,15 @@ def of_stamped_line(d: Difference) -> Kind | None:
         return "?number"
     if not is_stamp(sides[0]):
         return None
-    is_told = CLOCK_LABEL.search(sides[0]) and any(one.kind == "clock" for one in seen)
+    has_time = any(one.kind == "clock" for one in seen) or any(further_spans(sides[0]))
+    is_told = has_time and CLOCK_LABEL.search(sides[0])
     return "clock" if is_told or _BEGINS_WITH_TIME.match(sides[0]) else None
 
 
 def _is_id_alone(line: str) -> bool:
     """Whether a line is an id and hardly a word more: `<!-- rid:1ac5ddf3e675 -->`."""
     words = _WORDS.findall(line)
-    ids = [word for word in words if len(word) >= _SHORT_ID and is_random(word)]
+    ids = [word for word in words if len(word) >= _SHORT_ID and word.isascii() and is_random(word)]
     return len(ids) == 1 and len("".join(words)) - len(ids[0]) <= len(ids[0])
 
 

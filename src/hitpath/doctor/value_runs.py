@@ -1,9 +1,11 @@
 """What stood at one place in every request of an application, in order of arrival, as runs of one
 value: an edit makes two or three long ones, a user's value or one that is drawn comes back.
 
-A request in which nothing changed has what its relative has.
+A request in which nothing changed has what its relative has, unless the whole line of the value
+came or went.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,6 +32,8 @@ def runs_of(seen: Sequence[Seen], findings: Sequence[Finding]) -> list[Run]:
     place = min(one.told.start for one in seen)
     rows = [n for n, f in enumerate(findings[:_MOST_LOOKED_AT]) if f.application == application]
     changed = {one.finding for one in seen}
+    words = _WORD.findall(seen[0].told.label)[-_LABEL_WORDS:]
+    changed.update(n for n in rows if words and _comes_or_goes(findings[n], words))
     values = {findings[one.finding].relative: one.told.there for one in seen}
     values.update((one.finding, one.told.here) for one in seen)
     alike = [
@@ -57,6 +61,16 @@ def _reaches(finding: Finding, place: int) -> bool:
     """Whether a request was compared with its relative up to a place, a byte of the prompt."""
     new_at = finding.comparison.new_at
     return finding.relative != NONE and (new_at is None or new_at.start > place)
+
+
+def _comes_or_goes(finding: Finding, words: Sequence[str]) -> bool:
+    """Whether a text that holds these words is in one of the two prompts only."""
+    changes = finding.comparison.changes
+    texts = [one.here or one.there for one in changes if "" in (one.there, one.here)]
+    return any(all(word in text for word in words) for text in texts)
+
+
+_WORD, _LABEL_WORDS = re.compile(r"[^\W\d_]{2,}"), 2
 
 
 def are_edits(runs: Sequence[Run], is_within: bool) -> bool:
