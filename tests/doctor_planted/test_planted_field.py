@@ -14,6 +14,8 @@ from doctor_planted.test_planted_defects import LEAST
 from doctor_planted.token_traces import KINDS, make_token_trace
 from doctor_planted.traces import PLANTERS, make_trace
 
+pytestmark = pytest.mark.long
+
 HALVES = ("+".join(GROUPS[:2]), "+".join(GROUPS[2:]))
 """All kinds in two traces."""
 SEEDS = {"field": 63364, "unseen": 83534}

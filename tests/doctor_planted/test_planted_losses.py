@@ -39,6 +39,8 @@ from doctor_planted.losses import (
 from doctor_planted.marks import mark
 from doctor_planted.plain_diff import rendered
 
+pytestmark = pytest.mark.long
+
 ALONE = (*VALUES, *FORMS, *ORDERS, *CUTS)
 PAIRS = (
     "clock+request_id", "hidden_characters+clock", "request_id+per_user_field",
