@@ -13,6 +13,8 @@ from doctor_planted.token_traces import KINDS, make_token_trace
 from doctor_planted.traces import make_real_trace, make_trace
 from support import shared_data
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_kinds_that_only_token_ids_show(kind: str, tmp_path: Path) -> None:
