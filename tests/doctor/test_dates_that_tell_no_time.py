@@ -6,7 +6,6 @@ clocks.
 import random
 from collections import Counter
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,8 @@ from doctor.test_fields_by_all_pairs import Text, rows_with
 from doctor.test_planted_kinds import kinds_of
 from hitpath.core import Setting
 from hitpath.doctor.clock_values import step_of
-from hitpath.doctor.diagnose import diagnose
 from hitpath.doctor.relatives import find_families
-from hitpath.doctor.resolve import resolve
-from hitpath.doctor.times import seconds_apart
-from hitpath.report.doctor_run import open_subject
+from hitpath.report.doctor_run import findings_of, open_subject
 from support import write_jsonl
 
 NOW = datetime(2026, 3, 9, 10, 15)
@@ -29,9 +25,7 @@ NOW = datetime(2026, 3, 9, 10, 15)
 def kinds_in_time(rows: list[dict[str, Any]], folder: Path) -> Counter[str]:
     """The kinds of all differences, where arrivals are known."""
     subject = open_subject([str(write_jsonl(folder / "trace.jsonl", rows))], Setting())
-    trace = subject.trace
-    compared = diagnose(trace, subject.kept, find_families(trace))
-    findings = resolve(compared, partial(seconds_apart, trace))
+    findings = findings_of(subject, find_families(subject.trace))
     return Counter(c.kind for finding in findings for c in finding.comparison.changes)
 
 

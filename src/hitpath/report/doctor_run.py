@@ -25,7 +25,7 @@ from hitpath.doctor.placing import Placing
 from hitpath.doctor.proof import gains_of
 from hitpath.doctor.prove import Proven, Prover
 from hitpath.doctor.provider import provider_view
-from hitpath.doctor.relatives import find_families
+from hitpath.doctor.relatives import Families, find_families
 from hitpath.doctor.replayed import Replayed
 from hitpath.doctor.resolve import resolve
 from hitpath.doctor.shared_causes import clock_bursts, constant_floors
@@ -149,11 +149,7 @@ def examine(
     families = find_families(trace)
     tokenizer = subject.tokenizer if trace.identity == "tokens" else None
     placing = None if tokenizer is None else Placing(tokenizer)
-    decode = None if tokenizer is None else tokenizer.decode
-    compared = diagnose(trace, subject.kept, families, progress, decode, placing)
-    findings = as_new_documents(
-        resolve(compared, partial(seconds_apart, trace), partial(arrived_at, trace))
-    )
+    findings = findings_of(subject, families, placing, progress)
     known = forms_of(trace, subject.requests, subject.tokenizer, progress)
     forms, no_forms = (None, known) if isinstance(known, str) else (known, "")
     match = None if forms is None else forms.match(trace, _roots(subject))
@@ -196,6 +192,23 @@ def examine(
         gains=gains_of(defects, proofs),
         in_row=subject.requests.path,
         application_names=application_names(findings, subject.requests),
+    )
+
+
+def findings_of(
+    subject: Subject,
+    families: Families,
+    placing: Placing | None = None,
+    progress: Progress | None = None,
+) -> list[Finding]:
+    """What each request differs in from its relative, with every kind decided."""
+    trace = subject.trace
+    decode = None
+    if trace.identity == "tokens" and subject.tokenizer is not None:
+        decode = subject.tokenizer.decode
+    compared = diagnose(trace, subject.kept, families, progress, decode, placing)
+    return as_new_documents(
+        resolve(compared, partial(seconds_apart, trace), partial(arrived_at, trace))
     )
 
 
